@@ -1,0 +1,1 @@
+"""Triton kernels of torchrank, one file an op. They take contiguous tensors and plain numbers and know nothing of torchrank."""

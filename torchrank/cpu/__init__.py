@@ -1,0 +1,1 @@
+"""CPU engines, compiled by numba; same stems as the ops."""

@@ -1,0 +1,1 @@
+"""The torch.library boundary: one file an op, with schema, fake kernel and engine registration."""

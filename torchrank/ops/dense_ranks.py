@@ -1,0 +1,25 @@
+"""The op that takes scores over the border: dense ranks, checked for unranked items where they are not allowed."""
+
+import torch
+from torch import Tensor
+
+from torchrank.rankings import ties, validate
+
+
+@torch.library.custom_op("torchrank::dense_ranks", mutates_args=())
+def dense_ranks(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
+    """Dense ranks and strict pairs of each row; see :func:`torchrank.rankings.ties.dense_ranks`.
+
+    ``unranked`` is "allow", or the remedy to name in the ``ValueError`` that the first unranked item of ``name`` raises.
+    The check looks at values, so it lives in an op: graphs that torch.compile makes keep it.
+    """
+    ranks, strict = ties.dense_ranks(scores)
+    if unranked != "allow" and scores.is_floating_point():
+        validate.refuse_unranked(ranks, name, unranked)
+    return ranks, strict
+
+
+@dense_ranks.register_fake
+def _(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
+    ranks = torch.empty(scores.shape, dtype=torch.int32, device=scores.device)
+    return ranks, torch.empty(scores.shape[:-1], dtype=torch.int64, device=scores.device)

@@ -1,0 +1,95 @@
+"""The op behind every Kendall quantity: exact concordance scores between all rankings of two batches."""
+
+import warnings
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+
+from torchrank.ops.engines import why_missing
+from torchrank.ops.reference.pair_counts import pair_counts as reference_engine
+from torchrank.ops.reference.pair_counts import score_dtype
+
+METHODS = ("auto", "signs", "inversions", "reference")
+WORKSPACE = 256 * 2**20
+
+
+@torch.library.custom_op("torchrank::pair_counts", mutates_args=())
+def pair_counts(
+    x: Tensor,
+    y: Tensor | None,
+    strict: bool,
+    method: str,
+    workspace: int,
+    progress: bool,
+) -> tuple[Tensor, Tensor]:
+    """Concordance scores and, when ``strict`` is set, the number of pairs ordered strictly by both rankings.
+
+    Args:
+        x: ``(b, m, n)`` int32 dense ranks, ``-1`` = unranked; a pair of items counts where both rankings rank both.
+        y: ``(b, m2, n)``, or None for ``x`` itself (symmetric bit for bit).
+        strict: whether the second result is wanted.
+        method: one of :data:`METHODS`; "auto" is the fastest engine that the device has.
+        workspace: bytes that the engine may use beside inputs and outputs.
+        progress: show a progress bar.
+
+    Returns:
+        ``(b, m, m2)`` concordant - discordant, and concordant + discordant (``(b, 0, 0)`` unless ``strict``).
+        Both int32 up to 65,536 items, else int64.
+    """
+    return _reference_or_refuse(x, y, strict, method, workspace)
+
+
+@pair_counts.register_fake
+def _(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
+    other = x if y is None else y
+    torch._check(x.dtype == torch.int32 and other.dtype == torch.int32, lambda: "ranks must be int32")
+    torch._check(x.ndim == 3 and other.ndim == 3, lambda: "ranks must have shape (batch, rankings, items)")
+    torch._check(x.device == other.device, lambda: f"x is on {x.device} and y on {other.device}")
+    torch._check(x.shape[0] == other.shape[0], lambda: f"batch sizes {x.shape[0]} and {other.shape[0]} differ")
+    torch._check(x.shape[2] == other.shape[2], lambda: f"numbers of items {x.shape[2]} and {other.shape[2]} differ")
+    shape = (x.shape[0], x.shape[1], other.shape[1])
+    dtype = score_dtype(x.shape[2])
+    score = torch.empty(shape, dtype=dtype, device=x.device)
+    return score, torch.empty(shape if strict else (shape[0], 0, 0), dtype=dtype, device=x.device)
+
+
+@pair_counts.register_kernel("cpu")
+def _(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
+    if method == "reference" or why_missing("cpu"):
+        return _reference_or_refuse(x, y, strict, method, workspace)
+    from torchrank.cpu.pair_counts import pair_counts as engine  # numba takes half a second to import
+
+    return engine(x, y, strict, method, workspace, progress)
+
+
+if find_spec("triton") is not None:
+
+    @pair_counts.register_kernel("cuda")
+    def _(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
+        if method == "reference" or why_missing("cuda"):
+            return _reference_or_refuse(x, y, strict, method, workspace)
+        from kernels_triton.pair_counts import launch
+
+        return launch(x, y, strict=strict, method=method, workspace=workspace)
+
+
+def _reference_or_refuse(
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int
+) -> tuple[Tensor, Tensor]:
+    """Run the reference where it was asked for or nothing faster exists; refuse a fast engine that the device lacks."""
+    reason = why_missing(x.device.type)
+    if method in ("signs", "inversions"):
+        raise RuntimeError(f"method={method!r} has no engine on {x.device}: {reason}")
+    if method == "auto" and reason:
+        _warn_once(x.device.type, reason)
+    return reference_engine(x, y, strict, workspace)
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(device_type: str, reason: str) -> None:
+    if device_type not in _warned:
+        _warned.add(device_type)
+        warnings.warn(f"torchrank uses its slow reference engine on {device_type}: {reason}", UserWarning, stacklevel=4)

@@ -1,0 +1,1 @@
+"""Plain-torch truth of every op, and its default on devices without an engine of their own."""

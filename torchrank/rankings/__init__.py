@@ -1,0 +1,1 @@
+"""What a ranking is: accepted inputs, dense ranks, and conversions between forms."""

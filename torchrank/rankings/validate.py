@@ -1,0 +1,135 @@
+"""The only input checker: what users pass becomes score tensors here, or a message that says what to do."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Scores: TypeAlias = Tensor | np.ndarray | Sequence[Any]
+Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for NumPy, tensor for tensor
+
+
+class ScorePair(NamedTuple):
+    """Two checked score tensors and how their result has to look."""
+
+    X: Tensor  # (..., m, n)
+    Y: Tensor | None  # (..., m2, n); None means X
+    dtype: torch.dtype  # of a real-valued result
+    wrap: Callable[[Tensor], Matrix]  # to the caller's own kind of array
+
+
+def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tensor, bool]:
+    """Turn scores into a tensor without changing their order.
+
+    Returns:
+        The scores ``(..., n)`` with ``n >= 2``, and whether they came from outside torch.
+
+    Raises:
+        TypeError: complex, object, string or date values.
+        ValueError: fewer than ``least_dims`` dimensions or fewer than two items.
+    """
+    foreign = not isinstance(X, Tensor)
+    scores = _from_array(np.asarray(X), name) if foreign else X
+    if scores.is_complex() or scores.is_quantized:
+        raise TypeError(f"{name} has dtype {scores.dtype}; scores must be real numbers or bool, since complex ones have no order")
+    if scores.layout != torch.strided:
+        raise TypeError(f"{name} has layout {scores.layout}; pass a dense tensor, {name}.to_dense()")
+    if scores.ndim < least_dims:
+        shape = tuple(scores.shape)
+        hint = f"; for one ranking pass {name}[None, :]" if scores.ndim == 1 else ""
+        raise ValueError(f"{name} has shape {shape}; expected (..., rankings, items) with at least {least_dims} dimensions{hint}")
+    if scores.shape[-1] < 2:
+        raise ValueError(f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least 2 items")
+    return scores, foreign
+
+
+def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
+    """Check the two sides of a Gram matrix against each other.
+
+    Raises:
+        TypeError: as :func:`as_scores`.
+        ValueError: wrong dimensions, different numbers of items, different devices, batch dimensions that do not broadcast.
+    """
+    x, foreign = as_scores(X, "X")
+    if Y is None:
+        return ScorePair(x, None, real_dtype(x, foreign=foreign), to_numpy if foreign else _same)
+    y, y_foreign = as_scores(Y, "Y")
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"X ranks {x.shape[-1]} items and Y ranks {y.shape[-1]}; both must rank the same items, column by column")
+    if x.device != y.device:
+        raise ValueError(f"X is on {x.device} and Y on {y.device}; move one of them, for example Y.to(X.device)")
+    try:
+        torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    except RuntimeError:
+        raise ValueError(
+            f"batch dimensions {tuple(x.shape[:-2])} of X and {tuple(y.shape[:-2])} of Y do not broadcast; "
+            "they follow the rules of torch.cdist"
+        ) from None
+    foreign = foreign and y_foreign
+    dtype = torch.promote_types(real_dtype(x, foreign=foreign), real_dtype(y, foreign=foreign))
+    if x.is_floating_point() != y.is_floating_point():  # an integer side does not widen the other
+        dtype = x.dtype if x.is_floating_point() else y.dtype
+    return ScorePair(x, y, dtype, to_numpy if foreign else _same)
+
+
+def real_dtype(scores: Tensor, *, foreign: bool) -> torch.dtype:
+    """The dtype of real results: that of floating scores, else NumPy's or torch's default."""
+    if scores.is_floating_point():
+        return scores.dtype
+    return torch.float64 if foreign else torch.get_default_dtype()
+
+
+def check_choice(value: object, name: str, legal: tuple[str, ...]) -> None:
+    """Raise ``ValueError`` naming the legal words unless ``value`` is one of them."""
+    if value not in legal:
+        raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, legal))}")
+
+
+def check_at_least(value: object, name: str, least: float, why: str = "") -> None:
+    """Raise unless ``value`` is a real number, not NaN, and at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__} {value!r}")
+    if not value >= least:
+        raise ValueError(f"{name}={value!r} is out of range; it must be at least {least:g}{why}")
+
+
+def refuse_unranked(ranks: Tensor, name: str, remedy: str) -> None:
+    """Raise ``ValueError`` naming the first unranked item of ``ranks`` (..., n); looks at values, so call it inside an op."""
+    if ranks.numel() == 0 or int(ranks.min()) >= 0:
+        return
+    *batch, row, item = (int(i) for i in (ranks < 0).nonzero()[0])
+    where = f"batch {tuple(batch)}, row {row}" if batch else f"row {row}"
+    raise ValueError(f"{name} has NaN (an unranked item) at {where}, item {item}; {remedy}")
+
+
+def to_numpy(result: Tensor) -> np.ndarray:
+    """A result as a NumPy array, gradients dropped."""
+    return result.detach().cpu().numpy()
+
+
+def _same(result: Tensor) -> Tensor:
+    return result
+
+
+def _from_array(array: np.ndarray, name: str) -> Tensor:
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} has dtype {array.dtype}; scores must be real numbers or bool (use NaN for unranked items and a float dtype)"
+        )
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        return _extended_floats(array)
+    if not array.flags.writeable or any(stride < 0 or stride % array.itemsize for stride in array.strides):
+        array = array.copy()  # torch shares memory only with writable arrays that run forwards in whole items
+    return torch.from_numpy(array)
+
+
+def _extended_floats(array: np.ndarray) -> Tensor:
+    """Extended precision has no torch dtype: number the distinct values, which keeps their order exactly."""
+    unranked = np.isnan(array)
+    codes = np.unique(np.where(unranked, 0, array), return_inverse=True)[1].reshape(array.shape).astype(np.float64)
+    codes[unranked] = np.nan
+    return torch.from_numpy(codes)
