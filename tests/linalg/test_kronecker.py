@@ -1,0 +1,62 @@
+import itertools
+
+import pytest
+import torch
+
+from torchrank.linalg import PairProduct, Plan, kron_matmul
+from torchrank.linalg import kronecker as module
+
+PLANS = [Plan(*choice) for choice in itertools.product((True, False), repeat=3)]
+SHAPES = [(3, 4, 5, 2), (6, 6, 6, 6), (1, 1, 1, 1), (2, 7, 9, 3), (9, 3, 2, 7)]
+
+
+def random_pairs(rows, columns, q):
+    return torch.stack([torch.randint(rows, (q,)), torch.randint(columns, (q,))])
+
+
+def double(*shape):
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_whole_product_is_kron_times_row_major_vector_in_both_orders(shape):
+    r, m, s, n = shape
+    A, B, F = double(r, m), double(s, n), double(2, m, n)
+    expected = F.reshape(2, -1) @ torch.kron(A, B).mT
+    torch.testing.assert_close(kron_matmul(A, B, F).reshape(2, -1), expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("q_out", "q_in"), [(7, 40), (40, 7), (1, 1), (0, 5), (5, 0)])
+def test_pair_product_equals_the_picked_entries_of_the_kronecker_product(plan, shape, q_out, q_in):
+    r, m, s, n = shape
+    A, B, v = double(r, m), double(s, n), double(q_in)
+    rows, columns = random_pairs(r, s, q_out), random_pairs(m, n, q_in)  # 40 pairs of so few nodes repeat
+    explicit = torch.kron(A, B)[rows[0] * s + rows[1]][:, columns[0] * n + columns[1]]
+    result = PairProduct(A, B, rows, columns, plan=plan)(v)
+    torch.testing.assert_close(result, explicit @ v, rtol=0, atol=1e-12)
+
+
+def test_the_cheapest_plan_is_taken():
+    K, few, many = double(50, 50), random_pairs(50, 50, 5), random_pairs(50, 50, 50_000)
+    sparse = PairProduct(K, K, few, few)
+    assert sparse.plan[1:] == (True, True)
+    assert PairProduct(K, K, many, many).plan[1:] == (False, False)
+    assert all(sparse.cost(sparse.plan) <= sparse.cost(plan) for plan in PLANS)
+
+
+def test_the_order_follows_the_smaller_count():
+    pairs = random_pairs(40, 40, 10)
+    tall = PairProduct(double(40, 40), double(2000, 40), random_pairs(40, 2000, 10), pairs)
+    wide = PairProduct(double(2000, 40), double(40, 40), random_pairs(2000, 40, 10), pairs)
+    assert tall.plan.start_first  # the first step then makes 40 columns, not 2,000
+    assert not wide.plan.start_first
+
+
+def test_repeated_pairs_count_once_in_the_cost():
+    K = double(30, 30)
+    once, often = random_pairs(30, 30, 1), torch.zeros((2, 10_000), dtype=torch.int64)
+    plan = Plan(True, True, True)
+    assert PairProduct(K, K, often, often).cost(plan) == PairProduct(K, K, once, once).cost(plan)
+    assert PairProduct(K, K, once, once).cost(plan) == 2 * 30 * module.SPARSE_COST

@@ -1,0 +1,20 @@
+"""Linear algebra with Kronecker products: eigen-decompositions, products restricted to edges, Krylov solvers."""
+
+from torchrank.linalg.iterative import ConvergenceWarning, Iteration, KrylovSolution, bicgstab, cg
+from torchrank.linalg.kronecker import PairProduct, Plan, kron_matmul
+from torchrank.linalg.symmetric import Eigen, centered_eigh, check_symmetric, psd_eigh
+
+__all__ = [
+    "ConvergenceWarning",
+    "Eigen",
+    "Iteration",
+    "KrylovSolution",
+    "PairProduct",
+    "Plan",
+    "bicgstab",
+    "centered_eigh",
+    "cg",
+    "check_symmetric",
+    "kron_matmul",
+    "psd_eigh",
+]
