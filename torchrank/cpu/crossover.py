@@ -1,0 +1,14 @@
+"""Up to how many items "signs" beats "inversions" on a CPU; written by ``python -m benchmarks.crossover``."""
+
+# (fewest rankings on both sides together, most items for which sign planes are faster)
+PLAIN = ((2, 5000),)
+TIED = ((2, 5000),)
+
+
+def fastest_method(rankings: int, items: int, *, plain: bool) -> str:
+    """The engine to use for so many rankings (of both sides together) and items."""
+    limit = 0
+    for fewest, most_items in PLAIN if plain else TIED:
+        if rankings >= fewest:
+            limit = most_items
+    return "signs" if items <= limit else "inversions"

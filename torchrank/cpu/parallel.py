@@ -1,0 +1,58 @@
+"""Run tiles of work on threads that live for one call."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import torch
+
+Tile = TypeVar("Tile")
+
+
+def run_tiles(tiles: Sequence[Tile], work: Callable[[Tile], None], advance: Callable[[], Any] | None = None) -> None:
+    """Call ``work`` once for every tile, on ``torch.get_num_threads()`` threads, the caller's among them.
+
+    ``work`` has to release the GIL to gain from it, and no two tiles may write the same memory. The threads end with the
+    call, so nothing is left behind that a fork could break, and calls from several threads do not disturb each other. An
+    exception in any tile, Ctrl-C in the caller's thread among them, stops the others after their current tile and is
+    raised here. ``advance`` is called after every tile, by one thread at a time.
+    """
+    queue = iter(tiles)
+    lock = threading.Lock()
+    stop = threading.Event()
+
+    def take_tiles() -> None:
+        emptied = False
+        try:
+            while not stop.is_set():
+                with lock:
+                    tile = next(queue, None)
+                if tile is None:
+                    break
+                work(tile)
+                if advance is not None:
+                    with lock:
+                        advance()
+            emptied = True
+        finally:
+            if not emptied:
+                stop.set()
+
+    workers = min(torch.get_num_threads(), len(tiles))
+    if workers <= 1:
+        take_tiles()
+        return
+    with ThreadPoolExecutor(workers - 1) as pool:
+        helpers = [pool.submit(take_tiles) for _ in range(workers - 1)]
+        try:
+            take_tiles()
+            for helper in helpers:
+                helper.result()
+        finally:
+            stop.set()
+
+
+def spans(size: int, step: int, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Cut ``range(start, size)`` into half-open intervals of ``step``, the last one shorter."""
+    return ((first, min(first + step, size)) for first in range(start, size, step))

@@ -1,0 +1,200 @@
+"""Sign bit-planes: every pair of items is one bit, and rankings are compared 64 pairs at a time by XOR and popcount.
+
+Pairs are enumerated by distance around a circle, (i, i + d mod n) for d = 1, 2, ..., n // 2: then the bits of one distance
+are one comparison of two contiguous vectors, and planes have no gaps. For even n the last distance has n / 2 pairs.
+
+Complete rankings without ties need one plane: whether item i is preferred to item i + d. All others carry a second one:
+whether the pair is ordered strictly. Blocks of rows are compared as in a matrix product, RxC counters held in vector
+registers over a stretch of words that stays in cache.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 8  # 64-bit words in a vector; planes are padded to whole vectors
+ROWS = 4  # planes are padded to whole groups of this many rows
+_STRETCH = 512  # words of each row that one pass over a tile reads: 4 KiB
+_u = np.uint64
+
+
+@intrinsic
+def _greater64(typingctx, a, i, b, j):  # noqa: ANN001, ANN202, ARG001
+    """Bit k tells whether ``a[i + k] > b[j + k]``, for k = 0..63, as unsigned numbers."""
+
+    def codegen(context, builder, signature, args):  # noqa: ANN001, ANN202
+        sides = []
+        for array, start, kind in ((args[0], args[1], signature.args[0]), (args[2], args[3], signature.args[2])):
+            vector = ir.VectorType(ir.IntType(kind.dtype.bitwidth), 64)
+            address = builder.gep(context.make_array(kind)(context, builder, array).data, [start])
+            sides.append(builder.load(builder.bitcast(address, vector.as_pointer()), align=kind.dtype.bitwidth // 8))
+        return builder.bitcast(builder.icmp_unsigned(">", *sides), ir.IntType(64))
+
+    return types.uint64(a, types.intp, b, types.intp), codegen
+
+
+def _plane_product(rows: int, columns: int, *, masked: bool):  # noqa: ANN202
+    """Make the inner kernel: bit counts between ``rows`` rows of one plane array and ``columns`` of another.
+
+    Unmasked, ``out[r * columns + c]`` is the number of words' bits that differ, popcount(a ^ b). Masked, it is
+    popcount(ma & mb & (a ^ b)), and popcount(ma & mb) follows in the second half of ``out``.
+    """
+
+    @intrinsic
+    def product(typingctx, a, b, mask_a, mask_b, start_a, start_b, stride, vectors, out):  # noqa: ANN001, ANN202, ARG001
+        def codegen(context, builder, signature, args):  # noqa: ANN001, ANN202
+            word, vector = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
+            constant = lambda value: ir.Constant(word, value)  # noqa: E731
+            popcount = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(vector, [vector]), f"llvm.ctpop.v{LANES}i64"
+            )
+            add_up = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(word, [vector]), f"llvm.vector.reduce.add.v{LANES}i64"
+            )
+            start_a, start_b, stride, vectors = args[4:8]
+
+            def data(argument):  # noqa: ANN001, ANN202
+                return context.make_array(signature.args[argument])(context, builder, args[argument]).data
+
+            def row_addresses(argument, start, count):  # noqa: ANN001, ANN202
+                first = builder.gep(data(argument), [start])
+                return [builder.gep(first, [builder.mul(stride, constant(k))]) for k in range(count)]
+
+            def load(addresses, offset):  # noqa: ANN001, ANN202
+                return [
+                    builder.load(builder.bitcast(builder.gep(p, [offset]), vector.as_pointer()), align=8)
+                    for p in addresses
+                ]
+
+            left, right = row_addresses(0, start_a, rows), row_addresses(1, start_b, columns)
+            left_mask = row_addresses(2, start_a, rows) if masked else []
+            right_mask = row_addresses(3, start_b, columns) if masked else []
+            counters = [
+                cgutils.alloca_once_value(builder, ir.Constant(vector, None)) for _ in range(rows * columns * (1 + masked))
+            ]
+            for counter in counters:
+                builder.store(ir.Constant(vector, None), counter)
+
+            def count(bits, counter):  # noqa: ANN001, ANN202
+                builder.store(builder.add(builder.load(counter), builder.call(popcount, [bits])), counter)
+
+            with cgutils.for_range(builder, vectors) as loop:
+                offset = builder.mul(loop.index, constant(LANES))
+                vl, vr, ml, mr = (load(p, offset) for p in (left, right, left_mask, right_mask))
+                for r in range(rows):
+                    for c in range(columns):
+                        differ = builder.xor(vl[r], vr[c])
+                        if masked:
+                            both = builder.and_(ml[r], mr[c])
+                            differ = builder.and_(differ, both)
+                            count(both, counters[(rows + r) * columns + c])
+                        count(differ, counters[r * columns + c])
+            for k, counter in enumerate(counters):
+                builder.store(builder.call(add_up, [builder.load(counter)]), builder.gep(data(8), [constant(k)]))
+            return context.get_dummy_value()
+
+        return types.void(a, b, mask_a, mask_b, *[types.intp] * 4, out), codegen
+
+    return product
+
+
+_plain_product = _plane_product(4, 4, masked=False)  # 16 counters and 8 operands: within 32 vector registers
+_masked_product = _plane_product(4, 2, masked=True)
+
+
+def words_of(n: int, first: int, last: int) -> int:
+    """Words of a plane that holds the pairs at distances ``first`` to ``last - 1``, in whole vectors."""
+    bits = n * (last - first) - (n // 2 if n % 2 == 0 and first <= n // 2 < last else 0)
+    return -(-bits // (64 * LANES)) * LANES
+
+
+@njit(nogil=True, cache=True)
+def fill_planes(ranks, first, last, circle, signs, strict):  # noqa: ANN001, ANN201
+    """Write the bits of distances ``first`` to ``last - 1`` of the dense ranks (r, n) into ``signs`` (r, words).
+
+    ``circle`` is scratch of 2 n + 64 unsigned numbers, in whose dtype -1 becomes the largest number. ``strict`` has the
+    shape of ``signs``, or no rows when no plane of strict pairs is wanted.
+    """
+    n = ranks.shape[1]
+    unranked = np.empty(64, circle.dtype)
+    unranked[:] = np.iinfo(circle.dtype).max
+    circle[2 * n :] = 0
+    for row in range(ranks.shape[0]):
+        for item in range(n):
+            circle[item] = ranks[row, item]
+            circle[n + item] = ranks[row, item]
+        full = word = 0  # bits waiting in the unfinished words, words written
+        sign_bits = strict_bits = _u(0)
+        for d in range(first, last):
+            pairs = n // 2 if 2 * d == n else n
+            for i in range(0, pairs, 64):
+                size = min(pairs - i, 64)
+                keep = ~_u(0) >> _u(64 - size)
+                greater = _greater64(circle, i, circle, i + d) & keep
+                sign_bits |= greater << _u(full)
+                ordered = _u(0)
+                if strict.shape[0]:
+                    ordered = (greater | _greater64(circle, i + d, circle, i)) & keep
+                    ordered &= _greater64(unranked, 0, circle, i) & _greater64(unranked, 0, circle, i + d)
+                    strict_bits |= ordered << _u(full)
+                full += size
+                if full >= 64:
+                    full -= 64
+                    used = _u(size - full)  # a shift by 64 is undefined, so a word without a rest starts from nothing
+                    signs[row, word] = sign_bits
+                    sign_bits = greater >> used if full else _u(0)
+                    if strict.shape[0]:
+                        strict[row, word] = strict_bits
+                        strict_bits = ordered >> used if full else _u(0)
+                    word += 1
+        for rest in range(word, signs.shape[1]):
+            signs[row, rest] = sign_bits if rest == word else _u(0)
+            if strict.shape[0]:
+                strict[row, rest] = strict_bits if rest == word else _u(0)
+
+
+@njit(nogil=True, cache=True)
+def plain_tile(x, y, r0, r1, c0, c1, lower, score):  # noqa: ANN001, ANN201
+    """Subtract twice the differing pairs of rows [r0, r1) and columns [c0, c1) from ``score``.
+
+    ``x`` and ``y`` are planes (rows, words); r0 and c0 are multiples of 4. With ``lower``, x is y and blocks above the
+    diagonal are left out.
+    """
+    words = x.shape[1]
+    flat_x, flat_y = x.reshape(-1), y.reshape(-1)
+    out = np.empty(16, np.int64)
+    for start in range(0, words, _STRETCH):
+        vectors = min(_STRETCH, words - start) // LANES
+        for r in range(r0, r1, 4):
+            for c in range(c0, min(c1, r + 4) if lower else c1, 4):
+                _plain_product(
+                    flat_x, flat_y, flat_x, flat_y, r * words + start, c * words + start, words, vectors, out
+                )
+                for a in range(min(4, r1 - r)):
+                    for b in range(min(4, c1 - c)):
+                        score[r + a, c + b] -= 2 * out[4 * a + b]
+
+
+@njit(nogil=True, cache=True)
+def masked_tile(x, y, strict_x, strict_y, r0, r1, c0, c1, lower, score, strict):  # noqa: ANN001, ANN201
+    """Add the strict pairs of both, less twice the differing ones, to ``score``, and the strict ones to ``strict``.
+
+    ``strict`` may have no rows, when nobody asked for it.
+    """
+    words = x.shape[1]
+    flat = x.reshape(-1), y.reshape(-1), strict_x.reshape(-1), strict_y.reshape(-1)
+    out = np.empty(16, np.int64)
+    for start in range(0, words, _STRETCH):
+        vectors = min(_STRETCH, words - start) // LANES
+        for r in range(r0, r1, 4):
+            for c in range(c0, min(c1, r + 4) if lower else c1, 2):
+                _masked_product(
+                    flat[0], flat[1], flat[2], flat[3], r * words + start, c * words + start, words, vectors, out
+                )
+                for a in range(min(4, r1 - r)):
+                    for b in range(min(2, c1 - c)):
+                        score[r + a, c + b] += out[8 + 2 * a + b] - 2 * out[2 * a + b]
+                        if strict.shape[0]:
+                            strict[r + a, c + b] += out[8 + 2 * a + b]

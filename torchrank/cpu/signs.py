@@ -1,0 +1,78 @@
+"""The engine "signs": makes bit-planes of as many item pairs as the workspace holds, and compares them tile by tile."""
+
+import numpy as np
+
+from torchrank.cpu import planes
+from torchrank.cpu.job import Block, Job, Tile
+from torchrank.cpu.parallel import spans
+
+_TILE_ROWS = 64  # the stretches of two tiles' rows stay in the second-level cache
+_TILE_WORDS = 50_000_000  # words that a tile compares: about 20 ms, so that Ctrl-C is heard
+_LEAST_WORDS = 512  # shorter planes would cost more in starting than in counting
+
+
+def count(job: Job) -> None:
+    """Fill the job's score and strict pairs."""
+    n = job.x.shape[2]
+    distances = n // 2 + 1  # pairs are (i, i + d mod n) with 1 <= d <= n // 2
+    whole, one = planes.words_of(n, 1, distances), planes.words_of(n, 1, 2)
+    word_bytes = 8 if job.plain else 16
+    if job.plain:
+        job.score.fill(n * (n - 1) // 2)
+    for block in job.blocks(word_bytes * max(one, min(whole, _LEAST_WORDS)), planes.ROWS):
+        rows = _Planes(job, job.x[block.batches, block.rows])
+        columns = rows if block.lower else _Planes(job, job.y[block.batches, block.columns])
+        words = job.workspace // (word_bytes * (rows.count if block.lower else rows.count + columns.count))
+        chunks = list(spans(distances, max(1, min(words, whole) // one), start=1))
+        for first, last in chunks:
+            for side in {id(rows): rows, id(columns): columns}.values():
+                side.make(first, last)
+            _compare(job, block, rows, columns, share=job.share(block) / len(chunks), finished=last == distances)
+
+
+class _Planes:
+    """The planes of one side of a block, for a range of distances at a time."""
+
+    def __init__(self, job: Job, ranks: np.ndarray) -> None:
+        self.job, self.ranks = job, ranks
+        b, m, n = ranks.shape
+        self.rows = -(-m // planes.ROWS) * planes.ROWS
+        self.count = b * self.rows
+        self.unsigned = np.uint16 if n < 2**16 else np.uint32  # its largest value stands for unranked
+        self.signs = self.strict = np.empty((b, 0, 0), np.uint64)
+
+    def make(self, first: int, last: int) -> None:
+        """Make the planes of distances ``first`` to ``last - 1``."""
+        b, m, n = self.ranks.shape
+        shape = (b, self.rows, planes.words_of(n, first, last))
+        if self.signs.shape != shape:
+            self.signs = np.zeros(shape, np.uint64)  # the rows that fill up a group of four stay 0
+            self.strict = np.zeros((b, 0, 0) if self.job.plain else shape, np.uint64)
+
+        def fill(tile: Tile) -> None:
+            rows = slice(tile.r0, tile.r1)
+            circle = np.empty(2 * n + 64, self.unsigned)
+            planes.fill_planes(
+                self.ranks[tile.batch, rows], first, last, circle, self.signs[tile.batch, rows], self.strict[tile.batch, rows]
+            )
+
+        self.job.run([Tile(batch, *rows, 0, 0) for batch in range(b) for rows in spans(m, 16)], fill)
+
+
+def _compare(job: Job, block: Block, rows: _Planes, columns: _Planes, share: float, *, finished: bool) -> None:
+    side = planes.ROWS * max(1, min(_TILE_ROWS, int((_TILE_WORDS / rows.signs.shape[2]) ** 0.5)) // planes.ROWS)
+    score = job.score[block.batches, block.rows, block.columns]
+    strict = job.strict[block.batches, block.rows, block.columns]
+
+    def compare(tile: Tile) -> None:
+        b, *part = tile
+        if job.plain:
+            planes.plain_tile(rows.signs[b], columns.signs[b], *part, block.lower, score[b])
+        else:
+            planes.masked_tile(
+                rows.signs[b], columns.signs[b], rows.strict[b], columns.strict[b], *part, block.lower, score[b], strict[b]
+            )
+        if finished:
+            job.mirror(block, tile)
+
+    job.run(job.tiles(block, side, side), compare, share)
