@@ -22,12 +22,10 @@ def check_symmetric(K: Tensor, name: str = "K") -> None:
     ``X @ X.T`` passes, an unsymmetric similarity does not.
 
     Raises:
-        ValueError: not a square matrix, NaN or infinite entries, or not symmetric; the message has the largest difference.
+        ValueError: not a square matrix, NaN or infinite entries, or not symmetric; the message says by how much.
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"{name} has shape {tuple(K.shape)}; a kernel matrix is square, one row and column for each node"
-        )
+        raise ValueError(f"{name} has shape {tuple(K.shape)}; a kernel matrix is square, one row and column a node")
     if K.numel() == 0:
         raise ValueError(f"{name} has no rows; at least one node is needed")
     largest = float(K.detach().abs().max())
@@ -65,7 +63,7 @@ def psd_eigh(K: Tensor, name: str = "K") -> Eigen:
 def centered_eigh(K: Tensor, name: str = "K") -> Eigen:
     """Eigenpairs of ``C K C`` on the complement of the constant vector, where ``C = I - 11^T/n`` centres.
 
-    A Householder reflection takes the constants to the first axis; what remains is a symmetric matrix of order ``n - 1``.
+    A Householder reflection takes the constants to the first axis, which leaves a symmetric matrix of order ``n - 1``.
     So the eigenvectors are orthogonal to the constants by construction, which a decomposition of ``C K C`` itself
     does not give when ``K`` is singular.
 
@@ -106,11 +104,8 @@ def _without_negatives(values: Tensor, scale: float, eps: float, name: str) -> T
         )
     rounding = len(values) * eps * scale
     if lowest < -rounding:
-        warnings.warn(
-            f"{name} has eigenvalues down to {lowest:.3g} (largest {scale:.3g}); they were set to zero",
-            UserWarning,
-            stacklevel=4,
-        )
+        message = f"{name} has eigenvalues down to {lowest:.3g} (largest {scale:.3g}); they were set to zero"
+        warnings.warn(message, UserWarning, stacklevel=4)
     return torch.where(values > rounding, values, 0.0)
 
 
