@@ -48,9 +48,9 @@ class PairProduct:
 
         u[e] = sum over e' of A[row_e, row_e'] B[column_e, column_e'] v[e'].
 
-    With ``q`` pairs on either side and ``p`` nodes this takes O(q p) multiplications instead of O(q^2): ``M = V B^T`` and
-    then rows of ``A`` times columns of ``M``, or the same from the other side. Each of the two steps runs over the listed
-    pairs or, with dense products, over all of them, whichever the count of multiplications favours. Pairs may repeat.
+    With ``q`` pairs on either side and ``p`` nodes this takes O(q p) multiplications instead of O(q^2): ``M = V B^T``,
+    then rows of ``A`` times columns of ``M``, or the same from the other side. Each of the two steps runs over the
+    listed pairs or, with dense products, over all of them, whichever needs less by count. Pairs may repeat.
 
     Args:
         A: ``(r, m)`` dense matrix.

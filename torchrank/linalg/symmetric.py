@@ -15,6 +15,11 @@ class Eigen(NamedTuple):
     vectors: Tensor  # (n, r) float64 orthonormal columns
 
 
+def as_double(K: Tensor) -> Tensor:
+    """``K`` in float64, moved to the CPU where its own device has no such numbers."""
+    return K.cpu().double() if K.device.type == "mps" else K.double()
+
+
 def check_symmetric(K: Tensor, name: str = "K") -> None:
     """Refuse what cannot be a kernel matrix of one set of points.
 
@@ -81,7 +86,7 @@ def centered_eigh(K: Tensor, name: str = "K") -> Eigen:
     n, eps = K.shape[0], torch.finfo(K.dtype).eps
     if n == 1:
         return Eigen(K.new_zeros(0, dtype=torch.float64), K.new_zeros((1, 0), dtype=torch.float64))
-    K = _double(K.detach())
+    K = as_double(K.detach())
     w = K.new_full((n,), -1 / math.sqrt(n))
     w[0] += 1  # reflecting at w exchanges the first axis and the normalised constant vector
     beta = 2 / w.dot(w)
@@ -111,8 +116,9 @@ def _without_negatives(values: Tensor, scale: float, eps: float, name: str) -> T
 
 def _eigh(K: Tensor, name: str) -> tuple[Tensor, Tensor]:
     """Decompose on the device of ``K``; where that does not converge, once more on the CPU."""
+    K64 = as_double(K)
     try:
-        values, vectors = torch.linalg.eigh(_double(K))
+        values, vectors = torch.linalg.eigh(K64)
     except torch.linalg.LinAlgError:
         try:
             values, vectors = torch.linalg.eigh(K.to("cpu", torch.float64))
@@ -121,9 +127,4 @@ def _eigh(K: Tensor, name: str) -> tuple[Tensor, Tensor]:
                 f"the eigen-decomposition of {name} failed on {K.device} and on the CPU in float64 "
                 f"(n={K.shape[0]}, dtype {K.dtype}): {error}"
             ) from error
-    return values.to(K.device), vectors.to(K.device)
-
-
-def _double(K: Tensor) -> Tensor:
-    """``K`` in float64, on the CPU where its own device has no such numbers."""
-    return K.cpu().double() if K.device.type == "mps" else K.double()
+    return values.to(K64.device), vectors.to(K64.device)

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+import torch
+
+from tests.oracles.conditional import pair_kernel_matrix, random_kernel, random_labels
+from torchrank.conditional import PairKernel, antisymmetrize, symmetrize
+
+RELATIONS = pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
+
+
+@RELATIONS
+@pytest.mark.parametrize(("r", "p"), [(3, 3), (2, 4), (4, 2), (1, 1)])
+def test_operator_and_dense_form_follow_the_definition(relation, r, p):
+    K, F = random_labels(r, p), random_labels(5, p, p, seed=1)
+    operator, explicit = PairKernel(K, relation=relation), pair_kernel_matrix(K, K, relation)
+    assert operator.shape == explicit.shape
+    torch.testing.assert_close(operator.to_dense(), explicit, rtol=0, atol=1e-14)
+    torch.testing.assert_close((operator @ F).flatten(1), F.flatten(1) @ explicit.mT, rtol=0, atol=1e-13)
+    torch.testing.assert_close(operator.mT.to_dense(), explicit.mT, rtol=0, atol=1e-14)
+
+
+def test_two_domains_and_rectangular_blocks():
+    G, H, F = random_labels(2, 3), random_labels(5, 4, seed=1), random_labels(3, 4, seed=2)
+    operator, explicit = PairKernel(G, H), pair_kernel_matrix(G, H)
+    torch.testing.assert_close(operator.to_dense(), explicit, rtol=0, atol=0)
+    torch.testing.assert_close((operator @ F).reshape(-1), explicit @ F.reshape(-1), rtol=0, atol=1e-13)
+    assert operator.mT.shape == (12, 10)
+
+
+@RELATIONS
+@pytest.mark.parametrize(("r", "p"), [(3, 3), (2, 4)])
+def test_block_between_listed_edges(relation, r, p):
+    K = random_labels(r, p)
+    explicit = pair_kernel_matrix(K, K, relation)
+    out_edges = torch.tensor([[0, 1], [1, 0], [0, 0], [0, 1]])
+    in_edges = torch.tensor([[0, 1], [1, 0], [1, 1], [0, 1], [p - 1, 0]])
+    block = explicit[out_edges[:, 0] * r + out_edges[:, 1]][:, in_edges[:, 0] * p + in_edges[:, 1]]
+    v = random_labels(5)
+    operator = PairKernel(K, relation=relation).between(out_edges, in_edges)
+    torch.testing.assert_close(operator(v), block @ v, rtol=0, atol=1e-13)
+
+
+def test_symmetrizers_are_complementary_projections():
+    F = random_labels(2, 4, 4)
+    torch.testing.assert_close(symmetrize(F) + antisymmetrize(F), F, rtol=0, atol=1e-15)
+    assert torch.equal(symmetrize(F), symmetrize(F).mT)
+    assert torch.equal(antisymmetrize(F), -antisymmetrize(F).mT)
+    assert antisymmetrize(symmetrize(F)).abs().max() == 0
+    assert isinstance(symmetrize(F.numpy()), np.ndarray)
+
+
+def test_numpy_in_numpy_out():
+    K = random_kernel(3, 3, 0)
+    result = PairKernel(K.numpy()) @ np.eye(3)
+    assert isinstance(result, np.ndarray)
+    np.testing.assert_allclose(result, (K @ K).numpy(), rtol=1e-13)
+
+
+def test_refuses_a_relation_between_two_sets_of_nodes_and_bad_edges():
+    K = torch.eye(2)
+    with pytest.raises(ValueError, match="relation='symmetric' needs one set of nodes"):
+        PairKernel(K, torch.eye(3), relation="symmetric")
+    with pytest.raises(
+        ValueError, match="relation='mutual' is unknown; choose one of 'ordinary', 'symmetric', 'reciprocal'"
+    ):
+        PairKernel(K, relation="mutual")
+    with pytest.raises(ValueError, match=r"in_edges\[1, 0\] is 2; start nodes are numbered 0 to 1"):
+        PairKernel(K).between([[0, 1]], [[0, 1], [2, 0]])

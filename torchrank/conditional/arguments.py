@@ -1,0 +1,163 @@
+"""The border of conditional ranking: kernels, labels, edges and lam are checked here and trusted behind."""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.linalg import check_symmetric
+from torchrank.rankings.validate import to_numpy
+
+Array: TypeAlias = Any  # NumPy array or tensor; results are of the kind that came in
+
+LOSSES = ("regression", "ranking")
+RELATIONS = ("ordinary", "symmetric", "reciprocal")
+DIRECTIONS = ("outgoing", "incoming")
+
+
+def real_tensor(x: Array, name: str) -> Tensor:
+    """``x`` as a float32 or float64 tensor; integers and bools take torch's default dtype, NumPy's numbers float64.
+
+    Raises:
+        TypeError: complex numbers, or floats of half precision, in which a kernel matrix means too little.
+    """
+    tensor = x if isinstance(x, Tensor) else torch.as_tensor(np.asarray(x))
+    if tensor.is_complex() or (tensor.is_floating_point() and tensor.dtype not in (torch.float32, torch.float64)):
+        raise TypeError(f"{name} has dtype {tensor.dtype}; use float32 or float64, for example {name}.float()")
+    if not tensor.is_floating_point():
+        return tensor.to(torch.get_default_dtype() if isinstance(x, Tensor) else torch.float64)
+    return tensor
+
+
+def kernel_pair(K_start: Array, K_end: Array | None) -> tuple[Tensor, Tensor]:
+    """The kernel matrices of start and end nodes; the same tensor twice where there is one set of nodes.
+
+    Raises:
+        TypeError: as :func:`real_tensor`.
+        ValueError: not square, symmetric and finite, or of different dtypes or devices.
+    """
+    start = real_tensor(K_start, "K_start")
+    check_symmetric(start, "K_start")
+    if K_end is None or K_end is K_start:
+        return start, start
+    end = real_tensor(K_end, "K_end")
+    check_alike(end, "K_end", start)
+    check_symmetric(end, "K_end")
+    return start, end
+
+
+def cross_kernel(K: Array, name: str, n_train: int, like: Tensor) -> Tensor:
+    """The kernel between new nodes (rows) and training nodes (columns)."""
+    tensor = real_tensor(K, name)
+    if tensor.ndim != 2 or tensor.shape[1] != n_train:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected (new nodes, {n_train} training nodes)")
+    check_alike(tensor, name, like)
+    return tensor
+
+
+def label_matrix(F: Array, shape: tuple[int, int], like: Tensor) -> Tensor:
+    """Labels ``(..., m, n)`` of a complete graph.
+
+    Raises:
+        TypeError: as :func:`real_tensor`.
+        ValueError: wrong shape, dtype, device, or values that are missing or infinite.
+    """
+    labels = real_tensor(F, "F")
+    if tuple(labels.shape[-2:]) != shape:
+        raise ValueError(
+            f"F has shape {tuple(labels.shape)}; expected (..., {shape[0]}, {shape[1]}), one label for each pair of "
+            "a start node (row) and an end node (column), outputs leading"
+        )
+    if not (isinstance(F, Tensor) and F.is_floating_point()):
+        labels = labels.to(like.dtype)
+    check_alike(labels, "F", like)
+    _refuse_non_finite(labels, "F", "a missing label makes the graph incomplete: see observed_edges and kron_edge_rls")
+    return labels
+
+
+def edge_list(edges: Array, n_start: int, n_end: int, device: torch.device, name: str = "edges") -> Tensor:
+    """Edges ``(q, 2)`` as start and end nodes ``(2, q)``.
+
+    Raises:
+        TypeError: indices that are not integers.
+        ValueError: wrong shape or a node that does not exist; the message names the edge.
+    """
+    tensor = edges if isinstance(edges, Tensor) else torch.as_tensor(np.asarray(edges))
+    if tensor.ndim != 2 or tensor.shape[1] != 2:
+        raise ValueError(
+            f"{name} has shape {tuple(tensor.shape)}; expected (edges, 2), a row (start, end) for each edge"
+        )
+    if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
+        raise TypeError(f"{name} has dtype {tensor.dtype}; node indices are integers, for example {name}.long()")
+    pairs = tensor.to(device, torch.int64).T.contiguous()
+    for column, (nodes, count) in enumerate(zip(pairs, (n_start, n_end), strict=True)):
+        outside = (nodes < 0) | (nodes >= count)
+        if outside.any():
+            row = int(outside.nonzero()[0])
+            side = ("start", "end")[column]
+            raise ValueError(
+                f"{name}[{row}, {column}] is {int(nodes[row])}; {side} nodes are numbered 0 to {count - 1}"
+            )
+    return pairs
+
+
+def edge_labels(y: Array, n_edges: int, like: Tensor, name: str = "y") -> Tensor:
+    """Labels ``(q,)`` of edges, finite, in the dtype of the kernels."""
+    labels = real_tensor(y, name)
+    if tuple(labels.shape) != (n_edges,):
+        raise ValueError(f"{name} has shape {tuple(labels.shape)}; expected ({n_edges},), one label for each edge")
+    if not (isinstance(y, Tensor) and y.is_floating_point()):
+        labels = labels.to(like.dtype)
+    check_alike(labels, name, like)
+    _refuse_non_finite(labels, name, "leave out edges without a label")
+    return labels
+
+
+def regularization(lam: Array, like: Tensor, name: str = "lam") -> Tensor:
+    """``lam`` of any shape as a tensor that is finite and at least zero, on the device of ``like``, in float64."""
+    tensor = lam if isinstance(lam, Tensor) else torch.as_tensor(np.asarray(lam))
+    if tensor.is_complex() or tensor.dtype == torch.bool:
+        raise TypeError(f"{name} has dtype {tensor.dtype}; expected real numbers")
+    bad = ~(tensor.detach() >= 0) | tensor.detach().isinf()
+    if bad.any():
+        raise ValueError(
+            f"{name} has the value {tensor.detach()[bad].reshape(-1)[0].item()}; it must be finite and at least 0"
+        )
+    return tensor.to(like.device, torch.float64)
+
+
+def scalar_regularization(lam: Array, like: Tensor, name: str = "lam") -> Tensor:
+    """One ``lam``, checked as :func:`regularization` does."""
+    tensor = regularization(lam, like, name)
+    if tensor.ndim != 0:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected one number")
+    return tensor
+
+
+def check_alike(x: Tensor, name: str, like: Tensor) -> None:
+    """Refuse to mix dtypes or devices: a silent conversion would hide which precision the result has."""
+    if x.dtype != like.dtype:
+        raise TypeError(f"{name} has dtype {x.dtype} and K_start {like.dtype}; convert one, {name}.to(K_start.dtype)")
+    if x.device != like.device:
+        raise ValueError(f"{name} is on {x.device} and K_start on {like.device}; move one, {name}.to(K_start.device)")
+
+
+def wrapper(*inputs: Array) -> Callable[[Tensor], Array]:
+    """What turns a result into the callers' kind of array: NumPy where no input was a tensor."""
+    return _same if any(isinstance(x, Tensor) for x in inputs) else to_numpy
+
+
+def _same(result: Tensor) -> Tensor:
+    return result
+
+
+def _refuse_non_finite(labels: Tensor, name: str, remedy: str) -> None:
+    if math.isfinite(float(labels.detach().sum())):
+        return
+    bad = (~labels.detach().isfinite()).nonzero()
+    if len(bad):
+        place = ", ".join(str(int(i)) for i in bad[0])
+        raise ValueError(f"{name}[{place}] is {labels.detach()[tuple(bad[0])].item()}; labels must be finite; {remedy}")

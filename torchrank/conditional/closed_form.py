@@ -1,0 +1,135 @@
+"""Conditional ranking on complete graphs as functions: kernels and labels in, dual coefficients out."""
+
+import torch
+from torch import Tensor
+
+from torchrank.conditional.arguments import Array, kernel_pair, label_matrix, scalar_regularization, wrapper
+from torchrank.conditional.eigen import KroneckerEigh
+from torchrank.linalg import Eigen, as_double, psd_eigh
+from torchrank.rankings.validate import check_choice
+
+
+def kron_rls(
+    K_start: Array,  # (m, m)
+    K_end: Array | None,  # (n, n), None for the same nodes
+    F: Array,  # (..., m, n)
+    lam: Array,
+    *,
+    relation: str = "ordinary",
+) -> Array:
+    """Kronecker regularised least squares on a complete graph in closed form, O(m^3 + n^3).
+
+    Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Corollary 1; Proposition 3 for symmetric and reciprocal
+    relations. Arguments, result and errors are those of :class:`KroneckerEigh` and its ``solve``, which to call
+    directly where the same kernels serve several sets of labels or leave-out predictions.
+
+    Returns:
+        Duals ``A`` of shape ``(*lam.shape, ..., m, n)`` with ``K_start A K_end + lam A = F``; differentiable.
+        Predictions for new nodes are ``K_new_start @ A @ K_new_end.T``.
+    """
+    return KroneckerEigh(K_start, K_end, relation=relation).solve(F, lam)
+
+
+def kron_rank_rls(
+    K_start: Array,  # (m, m)
+    K_end: Array | None,  # (n, n), None for the same nodes
+    F: Array,  # (..., m, n)
+    lam: Array,
+    *,
+    direction: str = "outgoing",
+) -> Array:
+    """Kronecker RankRLS on a complete graph in closed form, O(m^3 + n^3), for singular kernels too.
+
+    Minimises ``sum ||C (F_i - f_i)||^2 + lam ||f||^2`` over the edges ``i`` leaving (``direction="outgoing"``) or
+    entering ("incoming") each node, ``C`` the centring matrix: equation (37) of Pahikkala et al. (2013), with the
+    order of factors in their equation (34) corrected. Their loss (6) summed over all ordered pairs of a node's ``n``
+    edges is ``2 n`` times this, so its ``lam`` is ``2 n`` times ours.
+
+    Arguments, result and errors are those of :class:`KroneckerEigh` and its ``solve``.
+
+    Returns:
+        Duals ``(*lam.shape, ..., m, n)`` whose rows (outgoing) or columns (incoming) sum to zero; differentiable.
+    """
+    return KroneckerEigh(K_start, K_end, loss="ranking", direction=direction).solve(F, lam)
+
+
+def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array) -> Array:
+    """Kernel ridge regression over start nodes, then over end nodes.
+
+    Args:
+        K_start: ``(m, m)`` kernel of the start nodes.
+        K_end: ``(n, n)`` kernel of the end nodes, or None for the same nodes.
+        F: ``(..., m, n)`` labels.
+        lam_start: regularisation of the start side, a number.
+        lam_end: regularisation of the end side, a number.
+
+    Returns:
+        Duals ``(K_start + lam_start I)^-1 F (K_end + lam_end I)^-1``, ``(..., m, n)``; predictions are ``K A K^T``.
+
+    Raises:
+        TypeError: dtypes other than float32 and float64, or mixed ones.
+        ValueError: a kernel that is not symmetric positive semi-definite, labels of another shape or NaN, negative lam.
+    """
+    labels, start, end, lams = _two_step(K_start, K_end, F, lam_start, lam_end)
+    duals = _shifted_inverse(start, lams[0]) @ as_double(labels) @ _shifted_inverse(end, lams[1])
+    return wrapper(K_start, K_end, F)(duals.to(labels))
+
+
+def two_step_loo(
+    K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array, *, exclude: str = "both"
+) -> Array:
+    """Predictions of :func:`two_step_rls` for every edge without the nodes that it joins, all in O(m^3 + n^3).
+
+    Leaving out node i of one side turns its hat matrix ``H`` into ``(H - diag H)[i] / (1 - H_ii)``, and the sides are
+    independent.
+
+    Args:
+        K_start: as in :func:`two_step_rls`, and so are ``K_end``, ``F``, ``lam_start`` and ``lam_end``.
+        K_end: see there.
+        F: see there.
+        lam_start: see there.
+        lam_end: see there.
+        exclude: "start" leaves out all edges of the start node, "end" those of the end node, "both" both.
+
+    Returns:
+        ``(..., m, n)``.
+
+    Raises:
+        TypeError: as :func:`two_step_rls`.
+        ValueError: as :func:`two_step_rls`; an unknown ``exclude``; lam = 0 with a singular kernel on a side left out.
+    """
+    check_choice(exclude, "exclude", ("start", "end", "both"))
+    labels, start, end, lams = _two_step(K_start, K_end, F, lam_start, lam_end)
+    left = _leave_out(start, lams[0]) if exclude in ("start", "both") else _hat(start, lams[0])
+    right = _leave_out(end, lams[1]) if exclude in ("end", "both") else _hat(end, lams[1])
+    return wrapper(K_start, K_end, F)((left @ as_double(labels) @ right.mT).to(labels))
+
+
+def _two_step(
+    K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array
+) -> tuple[Tensor, Eigen, Eigen, tuple[Tensor, Tensor]]:
+    start, end = kernel_pair(K_start, K_end)
+    labels = label_matrix(F, (len(start), len(end)), start)
+    start_eigen = psd_eigh(start, "K_start")
+    end_eigen = start_eigen if end is start else psd_eigh(end, "K_end")
+    like = start_eigen.values
+    lams = scalar_regularization(lam_start, like, "lam_start"), scalar_regularization(lam_end, like, "lam_end")
+    return labels, start_eigen, end_eigen, lams
+
+
+def _shifted_inverse(side: Eigen, lam: Tensor) -> Tensor:
+    shifted = side.values + lam
+    return (side.vectors * torch.where(shifted > 0, shifted.reciprocal(), 0.0)) @ side.vectors.mT
+
+
+def _hat(side: Eigen, lam: Tensor) -> Tensor:
+    shifted = side.values + lam
+    return (side.vectors * torch.where(shifted > 0, side.values / shifted, 0.0)) @ side.vectors.mT
+
+
+def _leave_out(side: Eigen, lam: Tensor) -> Tensor:
+    """Row i gives the prediction for node i by the others: ``I - P / diag(P)`` with ``P = (K + lam I)^-1``."""
+    if not bool((side.values + lam > 0).all()):
+        raise ValueError("lam=0 with a singular kernel: leave-out predictions are not determined; use a positive lam")
+    P = _shifted_inverse(side, lam)
+    return torch.eye(len(P), dtype=P.dtype, device=P.device) - P / P.diagonal()[:, None]

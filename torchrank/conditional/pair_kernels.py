@@ -1,0 +1,122 @@
+"""Kernels between pairs of nodes, made from kernels between nodes and never formed.
+
+Equations (7), (8) and (9) of Pahikkala, Airola, Stock, De Baets and Waegeman, "Efficient regularized least-squares
+algorithms for conditional ranking on relational data", Machine Learning 93 (2013), doi:10.1007/s10994-013-5354-7.
+"""
+
+import torch
+from torch import Tensor
+
+from torchrank.conditional.arguments import RELATIONS, Array, edge_list, real_tensor, wrapper
+from torchrank.linalg import PairProduct, kron_matmul
+from torchrank.rankings.validate import check_choice
+
+_SIGN = {"symmetric": 1, "reciprocal": -1}
+
+
+def symmetrize(F: Array) -> Array:
+    """``(F + F^T) / 2``, the symmetrizer matrix S of Definition 7 times ``vec(F)``; ``F`` is ``(..., p, p)``."""
+    return (F + F.swapaxes(-1, -2)) / 2
+
+
+def antisymmetrize(F: Array) -> Array:
+    """``(F - F^T) / 2``, the skew-symmetrizer matrix A of Definition 7 times ``vec(F)``; ``F`` is ``(..., p, p)``."""
+    return (F - F.swapaxes(-1, -2)) / 2
+
+
+def apply_relation(F: Tensor, relation: str) -> Tensor:
+    """``F`` itself, its symmetric or its antisymmetric part."""
+    if relation == "ordinary":
+        return F
+    return symmetrize(F) if relation == "symmetric" else antisymmetrize(F)
+
+
+def check_relation(relation: str, K_start: Array, K_end: Array | None) -> None:
+    """Raise ``ValueError`` for an unknown relation, or a symmetric or reciprocal one between two sets of nodes."""
+    check_choice(relation, "relation", RELATIONS)
+    if relation != "ordinary" and not (K_end is None or K_end is K_start):
+        raise ValueError(f"relation={relation!r} needs one set of nodes, so that pairs can be swapped: pass K_end=None")
+
+
+class PairKernel:
+    """The kernel matrix between pairs of nodes as an operator.
+
+    Between the pairs ``(v, v')`` of row nodes and ``(w, w')`` of column nodes it has the entries
+
+        ordinary    k(v, w) k(v', w')                               equation (7)
+        symmetric   (k(v, w) k(v', w') + k(v, w') k(v', w)) / 2     equation (8)
+        reciprocal  (k(v, w) k(v', w') - k(v, w') k(v', w)) / 2     equation (9)
+
+    Args:
+        K_start: ``(r, m)`` node kernel of the starts; rectangular between new and training nodes.
+        K_end: ``(s, n)`` node kernel of the ends; by default the same nodes. Two sets of nodes have the ordinary kernel
+            only, since swapping a pair has no meaning for them.
+        relation: "ordinary", "symmetric" or "reciprocal".
+
+    Raises:
+        ValueError: an unknown relation, or a symmetric or reciprocal one between two sets of nodes.
+    """
+
+    def __init__(self, K_start: Array, K_end: Array | None = None, *, relation: str = "ordinary") -> None:
+        check_relation(relation, K_start, K_end)
+        self.K_start = real_tensor(K_start, "K_start")
+        self.K_end = self.K_start if K_end is None else real_tensor(K_end, "K_end")
+        self.relation = relation
+        self._wrap = wrapper(K_start, K_end)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(r * s, m * n)``."""
+        (r, m), (s, n) = self.K_start.shape, self.K_end.shape
+        return r * s, m * n
+
+    @property
+    def mT(self) -> "PairKernel":  # noqa: N802
+        """The transposed operator."""
+        end = None if self.K_end is self.K_start else self.K_end.mT
+        return PairKernel(self.K_start.mT, end, relation=self.relation)
+
+    def matmul(self, F: Array) -> Array:
+        """Multiply weights ``(..., m, n)`` of all column pairs; gives ``(..., r, s)`` values at all row pairs."""
+        weights = apply_relation(
+            real_tensor(F, "F"), self.relation
+        )  # both parts commute with the product, equation (12)
+        return self._wrap(kron_matmul(self.K_start, self.K_end, weights))
+
+    __matmul__ = matmul
+
+    def to_dense(self) -> Array:
+        """The matrix itself, ``(r * s, m * n)``, pair ``(i, j)`` at place ``i * s + j``; for small cases."""
+        ordinary = torch.kron(self.K_start, self.K_end)
+        if self.relation == "ordinary":
+            return self._wrap(ordinary)
+        m = self.K_start.shape[1]
+        swapped = ordinary.unflatten(1, (m, m)).mT.flatten(1)
+        return self._wrap((ordinary + _SIGN[self.relation] * swapped) / 2)
+
+    def between(self, out_edges: Array, in_edges: Array) -> "EdgeProduct":
+        """The block between listed pairs, ``(q, 2)`` of row nodes and ``(q', 2)`` of column nodes, as an operator."""
+        device = self.K_start.device
+        out_pairs = edge_list(out_edges, self.K_start.shape[0], self.K_end.shape[0], device, "out_edges")
+        in_pairs = edge_list(in_edges, self.K_start.shape[1], self.K_end.shape[1], device, "in_edges")
+        return EdgeProduct(self.K_start, self.K_end, out_pairs, in_pairs, self.relation)
+
+
+class EdgeProduct:
+    """A pair kernel between listed pairs, by :class:`torchrank.linalg.PairProduct`.
+
+    A symmetric or reciprocal kernel is the ordinary one with every input pair entered in both directions at half
+    weight.
+    """
+
+    def __init__(self, K_start: Tensor, K_end: Tensor, out_pairs: Tensor, in_pairs: Tensor, relation: str) -> None:
+        self._sign = _SIGN.get(relation)
+        if self._sign is not None:
+            in_pairs = torch.cat([in_pairs, in_pairs.flip(0)], dim=1)
+        self._product = PairProduct(K_start, K_end, out_pairs, in_pairs)
+
+    def __call__(self, v: Tensor) -> Tensor:
+        """Multiply weights ``(q',)`` of the input pairs; gives values ``(q,)`` at the output pairs."""
+        if self._sign is not None:
+            v = torch.cat([v, v * self._sign]) / 2
+        return self._product(v)
