@@ -1,5 +1,26 @@
-"""Learning from rankings in PyTorch: exact Kendall and Mallows kernels on CPU and GPU."""
+"""Learning from rankings in PyTorch: exact Kendall and Mallows kernels on CPU and GPU, and what is built on them."""
 
 from torchrank._version import __version__
+from torchrank.kernels.kendall import PairCounts, kendall_distance, kendall_features, kendall_gram, pair_counts
+from torchrank.kernels.mallows import mallows_gram
+from torchrank.kernels.modules import KendallKernel, MallowsKernel
+from torchrank.kernels.normalize import center_gram, normalize_gram
+from torchrank.rankings.convert import from_orders, from_positions, to_orders, to_positions
 
-__all__ = ["__version__"]
+__all__ = [
+    "KendallKernel",
+    "MallowsKernel",
+    "PairCounts",
+    "__version__",
+    "center_gram",
+    "from_orders",
+    "from_positions",
+    "kendall_distance",
+    "kendall_features",
+    "kendall_gram",
+    "mallows_gram",
+    "normalize_gram",
+    "pair_counts",
+    "to_orders",
+    "to_positions",
+]

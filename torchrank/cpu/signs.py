@@ -23,7 +23,7 @@ def count(job: Job) -> None:
         rows = _Planes(job, job.x[block.batches, block.rows])
         columns = rows if block.lower else _Planes(job, job.y[block.batches, block.columns])
         words = job.workspace // (word_bytes * (rows.count if block.lower else rows.count + columns.count))
-        chunks = list(spans(distances, max(1, min(words, whole) // one), start=1))
+        chunks = list(spans(distances, max(1, 64 * words // n), start=1))
         for first, last in chunks:
             for side in {id(rows): rows, id(columns): columns}.values():
                 side.make(first, last)

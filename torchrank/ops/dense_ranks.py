@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from torchrank.ops.engines import why_missing
 from torchrank.rankings import ties, validate
 
 
@@ -13,13 +14,25 @@ def dense_ranks(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tenso
     ``unranked`` is "allow", or the remedy to name in the ``ValueError`` that the first unranked item of ``name`` raises.
     The check looks at values, so it lives in an op: graphs that torch.compile makes keep it.
     """
-    ranks, strict = ties.dense_ranks(scores)
-    if unranked != "allow" and scores.is_floating_point():
-        validate.refuse_unranked(ranks, name, unranked)
-    return ranks, strict
+    return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
 
 
 @dense_ranks.register_fake
 def _(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
     ranks = torch.empty(scores.shape, dtype=torch.int32, device=scores.device)
     return ranks, torch.empty(scores.shape[:-1], dtype=torch.int64, device=scores.device)
+
+
+@dense_ranks.register_kernel("cpu")
+def _(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
+    if why_missing("cpu"):
+        return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
+    from torchrank.cpu.dense_ranks import dense_ranks as engine  # numba takes half a second to import
+
+    return _checked(scores, engine(ties.sortable(scores)), unranked, name)
+
+
+def _checked(scores: Tensor, ranked: tuple[Tensor, Tensor], unranked: str, name: str) -> tuple[Tensor, Tensor]:
+    if unranked != "allow" and scores.is_floating_point():
+        validate.refuse_unranked(ranked[0], name, unranked)
+    return ranked

@@ -95,6 +95,14 @@ def check_at_least(value: object, name: str, least: float, why: str = "") -> Non
         raise ValueError(f"{name}={value!r} is out of range; it must be at least {least:g}{why}")
 
 
+def check_count(value: object, name: str, least: int, unit: str = "") -> None:
+    """Raise unless ``value`` is an integer of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, got {type(value).__name__} {value!r}")
+    if value < least:
+        raise ValueError(f"{name}={value!r} is too small; it must be at least {least} {unit}".rstrip())
+
+
 def refuse_unranked(ranks: Tensor, name: str, remedy: str) -> None:
     """Raise ``ValueError`` naming the first unranked item of ``ranks`` (..., n); looks at values, so call it inside an op."""
     if ranks.numel() == 0 or int(ranks.min()) >= 0:

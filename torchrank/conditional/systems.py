@@ -1,0 +1,116 @@
+"""The linear systems behind the iterative solvers: products with the edge kernel G and the centring matrix L.
+
+With duals ``a`` indexed by edge, predictions on the training edges are ``G a``. The regression loss leads to
+``(G + lam I) a = y``, the ranking loss to the symmetric ``(L G L + lam I) a = L y``, or reduced ``(L G + lam I) a = L y``,
+which has the same solution since that is centred. Both are far better conditioned than the normal equations
+``(G L G + lam G) a = G L y`` of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Section 4.4.
+"""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from torchrank.conditional.pair_kernels import EdgeProduct, apply_relation
+from torchrank.linalg import Eigen
+
+
+class System(Protocol):
+    """Labels in the coordinates of the iteration and the two products it needs."""
+
+    labels: Tensor
+
+    def gram(self, v: Tensor) -> Tensor:
+        """``G v``."""
+        ...
+
+    def center(self, v: Tensor) -> Tensor:
+        """``L v``; ``v`` itself for the regression loss."""
+        ...
+
+    def to_duals(self, v: Tensor) -> Tensor:
+        """From the coordinates of the iteration to duals, one for each edge."""
+        ...
+
+    def from_duals(self, duals: Tensor) -> Tensor:
+        """The inverse of :meth:`to_duals`."""
+        ...
+
+
+class EdgeSystem:
+    """Any list of edges, also repeated ones and loops.
+
+    Args:
+        K_start: ``(m, m)``.
+        K_end: ``(n, n)``.
+        pairs: ``(2, q)`` start and end nodes.
+        labels: ``(q,)``.
+        groups: ``(q,)`` the node whose edges the ranking loss compares, or None for the regression loss.
+        relation: of the pair kernel.
+    """
+
+    def __init__(
+        self, K_start: Tensor, K_end: Tensor, pairs: Tensor, labels: Tensor, groups: Tensor | None, relation: str
+    ) -> None:
+        self.labels, self._groups = labels, groups
+        self.gram = EdgeProduct(K_start, K_end, pairs, pairs, relation)
+        if groups is not None:  # a node without edges has no group to divide by
+            self._sizes = torch.bincount(groups, minlength=1).clamp(min=1).to(labels.dtype)
+
+    def center(self, v: Tensor) -> Tensor:
+        """Subtract the mean over each group."""
+        if self._groups is None:
+            return v
+        means = torch.zeros_like(self._sizes).index_add_(0, self._groups, v) / self._sizes
+        return v - means[self._groups]
+
+    def to_duals(self, v: Tensor) -> Tensor:
+        """Nothing to do."""
+        return v
+
+    def from_duals(self, duals: Tensor) -> Tensor:
+        """Nothing to do."""
+        return duals
+
+
+class CompleteSystem:
+    """All pairs of nodes once, in the eigenbasis of the node kernels, where both products take O(m n) operations.
+
+    ``G`` is diagonal there, centring subtracts a rank-one matrix, and swapping the nodes of all edges is still a
+    transposition. The change of basis is orthogonal, so Krylov iterates are those of the original system.
+
+    Args:
+        start: all eigenpairs of the kernel of the start nodes.
+        end: those of the end nodes; the same object for one set of nodes.
+        labels: ``(m, n)``.
+        query: the axis of the nodes whose edges the ranking loss compares, or None for the regression loss.
+        relation: of the pair kernel.
+    """
+
+    def __init__(self, start: Eigen, end: Eigen, labels: Tensor, query: int | None, relation: str) -> None:
+        dtype = labels.dtype
+        self._V, self._U = start.vectors.to(dtype), end.vectors.to(dtype)
+        self._values = torch.outer(start.values, end.values).to(dtype)
+        self._relation, self._query = relation, query
+        ranked = self._U if query == 0 else self._V
+        self._constant = ranked.sum(0) / len(ranked) ** 0.5
+        self.labels = self.from_duals(labels)
+
+    def gram(self, v: Tensor) -> Tensor:
+        """Multiply by the products of eigenvalues and keep the part that the relation allows."""
+        return apply_relation(self._values * v, self._relation)
+
+    def center(self, v: Tensor) -> Tensor:
+        """Take out the component along the constants, on the ranked side."""
+        if self._query is None:
+            return v
+        c = self._constant
+        return v - torch.outer(v @ c, c) if self._query == 0 else v - torch.outer(c, c @ v)
+
+    def to_duals(self, v: Tensor) -> Tensor:
+        """Out of the eigenbasis."""
+        return self._V @ v @ self._U.mT
+
+    def from_duals(self, duals: Tensor) -> Tensor:
+        """Into the eigenbasis."""
+        return self._V.mT @ duals @ self._U

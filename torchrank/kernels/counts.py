@@ -1,0 +1,111 @@
+"""From scores to exact pair counts: what every Kendall quantity is made of, before any division."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.ops.pair_counts import METHODS, WORKSPACE
+from torchrank.ops.pair_counts import pair_counts as pair_counts_op
+from torchrank.rankings.validate import Matrix, Scores, ScorePair, check_choice, check_count, score_pair
+
+MISSING = ("raise", "pairwise")
+_BLOCK_ELEMENTS = 2**20
+
+
+class Counts(NamedTuple):
+    """Pair counts of all row pairs, as integers that broadcast to ``(..., m, m2)``.
+
+    With s_ij the sign of x_i - x_j and t_ij that of y_i - y_j over pairs i < j that both rows rank:
+    """
+
+    score: Tensor  # sum of s t: concordant - discordant, (..., m, m2)
+    strict_x: Tensor  # sum of |s|, (..., m, 1) for complete rankings
+    strict_y: Tensor  # sum of |t|, (..., 1, m2) for complete rankings
+    strict_xy: Tensor  # sum of |s t|: concordant + discordant; no elements unless asked for
+    pairs: Tensor  # number of pairs, n(n-1)/2 and (..., 1, 1) for complete rankings
+
+    def row_blocks(self) -> "Iterator[tuple[slice, Counts]]":
+        """Cut into blocks of rows, so that floating-point temporaries stay small beside the result."""
+        rows, width = self.score.shape[-2:]
+        step = max(1, _BLOCK_ELEMENTS // max(1, self.score.numel() // max(1, rows)))
+        for start in range(0, rows, step):
+            block = slice(start, start + step)
+            yield block, Counts(*(part[..., block, :] if part.shape[-2] == rows else part for part in self))
+
+
+def count_pairs(
+    X: Scores,
+    Y: Scores | None,
+    *,
+    strict: bool,
+    missing: str,
+    method: str,
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> tuple[Counts, ScorePair]:
+    """Check, rank and count; ``strict`` asks for ``strict_xy``.
+
+    Raises:
+        ValueError, TypeError, RuntimeError: as the public functions say.
+    """
+    check_choice(missing, "missing", MISSING)
+    check_choice(method, "method", METHODS)
+    check_count(workspace, "workspace", least=2**10, unit="bytes")
+    pair = score_pair(X, Y)
+    unranked = "allow" if missing == "pairwise" else 'pass missing="pairwise" to compare commonly ranked items only'
+    x, strict_x = dense_ranks(pair.X, unranked, "X")
+    y, strict_y = (None, strict_x) if pair.Y is None else dense_ranks(pair.Y, unranked, "Y")
+
+    def op(a: Tensor, b: Tensor | None, *, strict: bool = True) -> tuple[Tensor, Tensor]:
+        return _batched(a, b, strict, lambda p, q: pair_counts_op(p, q, strict, method, workspace, progress))
+
+    if missing == "pairwise":
+        return _pairwise(x, y, op), pair
+    score, strict_xy = op(x, y, strict=strict)
+    n = pair.X.shape[-1]
+    all_pairs = torch.full((1, 1), n * (n - 1) // 2, dtype=torch.int64, device=score.device)
+    return Counts(score, strict_x[..., :, None], strict_y[..., None, :], strict_xy, all_pairs), pair
+
+
+def _pairwise(x: Tensor, y: Tensor | None, op: Callable[..., tuple[Tensor, Tensor]]) -> Counts:
+    """Counts over commonly ranked items.
+
+    A pair that y ranks is ordered strictly by y with its ties broken, so the pairs that x orders strictly among those are
+    the ones ordered strictly by x and the tie-broken y.
+    """
+    score, strict_xy = op(x, y)
+    other = x if y is None else y
+    strict_x = op(x, _break_ties(other))[1]
+    strict_y = strict_x.mT if y is None else op(_break_ties(x), other)[1]
+    common = ((x >= 0).to(torch.float64) @ (other >= 0).to(torch.float64).mT).to(torch.int64)
+    return Counts(score, strict_x, strict_y, strict_xy, common * (common - 1) // 2)
+
+
+def _break_ties(ranks: Tensor) -> Tensor:
+    """The same rankings with ties broken by item index; unranked items stay so."""
+    order = ranks.argsort(dim=-1, stable=True)
+    positions = torch.arange(ranks.shape[-1], dtype=torch.int32, device=ranks.device).expand(ranks.shape)
+    unranked = ranks < 0  # they sort first
+    untied = torch.empty_like(ranks).scatter_(-1, order, positions) - unranked.sum(-1, keepdim=True, dtype=torch.int32)
+    return untied.masked_fill_(unranked, -1)
+
+
+def _batched(
+    x: Tensor, y: Tensor | None, strict: bool, op: Callable[[Tensor, Tensor | None], tuple[Tensor, Tensor]]
+) -> tuple[Tensor, Tensor]:
+    """Give the op its one batch dimension; results get the broadcast batch dimensions of x and y."""
+    m, n = x.shape[-2:]
+    if y is None:
+        batch, m2 = x.shape[:-2], m
+        score, both = op(x.reshape(-1, m, n), None)
+    else:
+        batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
+        if y.shape[:-2].numel() == 1:  # one Y for all: the batch is one long list of rows, and Y is prepared once
+            score, both = op(x.reshape(1, -1, n), y.reshape(1, m2, n))
+        else:
+            score, both = op(x.expand(*batch, m, n).reshape(-1, m, n), y.expand(*batch, m2, n).reshape(-1, m2, n))
+    shape = (*batch, m, m2)
+    return score.reshape(shape), both.reshape(shape) if strict else both

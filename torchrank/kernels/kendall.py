@@ -1,0 +1,242 @@
+"""Kendall kernels, distances and counts between all rankings of two sets."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.kernels.counts import Counts, count_pairs
+from torchrank.kernels.gradient import without_gradient
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.ops.pair_counts import WORKSPACE
+from torchrank.rankings.validate import (
+    Matrix,
+    ScorePair,
+    Scores,
+    as_scores,
+    check_at_least,
+    check_choice,
+    real_dtype,
+    to_numpy,
+)
+
+VARIANTS = ("a", "b")
+
+
+class PairCounts(NamedTuple):
+    """Five disjoint classes of item pairs for every pair of rankings; each ``(..., m, m2)`` int64."""
+
+    concordant: Tensor | np.ndarray
+    discordant: Tensor | np.ndarray
+    tied_x: Tensor | np.ndarray  # tied in x only
+    tied_y: Tensor | np.ndarray  # tied in y only
+    tied_xy: Tensor | np.ndarray  # tied in both
+
+
+def kendall_gram(
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    variant: str = "b",
+    missing: str = "raise",
+    method: str = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> Matrix:
+    r"""Kendall kernel between all rankings: the agreement of two rankings over all pairs of items, in [-1, 1].
+
+    With :math:`n_c` concordant and :math:`n_d` discordant pairs of items,
+
+    .. math:: K_a(x, y) = \frac{n_c - n_d}{n(n-1)/2}, \qquad
+              K_b(x, y) = \frac{K_a(x, y)}{\sqrt{K_a(x, x) K_a(y, y)}}
+
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 2 and section 3.2; the second is Kendall's tau-b). Without ties the two
+    are equal. Counts are exact integers, divided once in float64. Both kernels are positive semi-definite. A constant row
+    has no order: its kernel with every row, itself included, is 0.
+
+    Args:
+        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked. Any real dtype.
+        Y: ``(..., m2, n)``; None means ``X``, and a result that is symmetric bit for bit. Batch dimensions broadcast.
+        variant: "a" or "b" as above.
+        missing: "raise", or "pairwise" to compare each two rows on the items that both rank. Pairwise deletion does not
+            give a positive semi-definite matrix; rows with fewer than two common items get 0.
+        method: "auto", "signs", "inversions" or "reference": which engine counts. All give the same result.
+        workspace: bytes of memory to use at most beside inputs and results.
+        progress: show a progress bar.
+
+    Returns:
+        ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
+        float64 for NumPy); a NumPy array for NumPy input.
+
+    Raises:
+        ValueError: unranked items with ``missing="raise"``; fewer than two items; shapes, devices or words that do not fit.
+        TypeError: scores that are not real numbers.
+        RuntimeError: ``method`` has no engine on this device; backward through the scores (see below).
+
+    The result is piecewise constant in the scores, so there is no gradient with respect to them, and asking raises.
+
+    Example:
+        >>> kendall_gram(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).round(3).tolist()
+        [[1.0, 0.333], [0.333, 1.0]]
+    """
+    check_choice(variant, "variant", VARIANTS)
+    counts, pair = count_pairs(
+        X, Y, strict=False, missing=missing, method=method, workspace=workspace, progress=progress
+    )
+
+    def kernel(c: Counts) -> Tensor:
+        if variant == "a":
+            scale = c.pairs.to(torch.float64)
+        else:  # the root of the product, not the product of roots: then equal counts give exactly 1
+            scale = (c.strict_x.to(torch.float64) * c.strict_y).sqrt_()
+        return c.score / scale.clamp_(min=1)  # where the scale is 0, so is the score
+
+    return pair.wrap(without_gradient(_by_rows(counts, kernel, pair.dtype), pair.X, pair.Y))
+
+
+def kendall_distance(
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    tie_penalty: float = 0.25,
+    normalize: bool = False,
+    missing: str = "raise",
+    method: str = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> Matrix:
+    r"""Kendall distance between all rankings: a number of item pairs.
+
+    .. math:: d_p(x, y) = n_d + p\, t
+
+    with :math:`n_d` discordant pairs, t pairs tied in exactly one of the two rankings and p the ``tie_penalty`` (Fagin et
+    al., SIAM J. Discrete Math. 20(3), 2006). For p = 1/4 it is :math:`n(n-1)/8` times the squared distance of the Kendall
+    kernel's feature vectors; below 1/4 no kernel belongs to it.
+
+    Args:
+        X: as for :func:`kendall_gram`, as are ``Y``, ``missing``, ``method``, ``workspace`` and ``progress``.
+        Y: see there.
+        tie_penalty: p, at least 0.
+        normalize: divide by the number of pairs, n(n-1)/2, or by that of commonly ranked items.
+        missing: see there.
+        method: see there.
+        workspace: see there.
+        progress: see there.
+
+    Returns:
+        ``(..., m, m2)`` distances, dtype and kind as for :func:`kendall_gram`. Rows without two common items have distance 0.
+
+    Raises:
+        ValueError, TypeError, RuntimeError: as :func:`kendall_gram`, and for a negative or NaN ``tie_penalty``.
+    """
+    check_at_least(tie_penalty, "tie_penalty", 0)
+    result, pair = distance_tensor(
+        X,
+        Y,
+        tie_penalty=tie_penalty,
+        normalize=normalize,
+        missing=missing,
+        method=method,
+        workspace=workspace,
+        progress=progress,
+    )
+    return pair.wrap(result)
+
+
+def distance_tensor(
+    X: Scores, Y: Scores | None, *, tie_penalty: float, normalize: bool, **counting: Any
+) -> tuple[Tensor, ScorePair]:
+    """The distances of :func:`kendall_distance` as a tensor, before they go back to the caller's kind of array."""
+    counts, pair = count_pairs(X, Y, strict=tie_penalty != 0.25, **counting)
+
+    def distance(c: Counts) -> Tensor:
+        if tie_penalty == 0.25:  # n_d + t / 4 needs no joint ties: they cancel
+            pairs = (c.strict_x + c.strict_y - 2 * c.score).to(torch.float64) / 4
+        else:
+            one_sided = c.strict_x + c.strict_y - 2 * c.strict_xy
+            pairs = (c.strict_xy - c.score).to(torch.float64) / 2 + tie_penalty * one_sided
+        return pairs / c.pairs.clamp(min=1) if normalize else pairs
+
+    return without_gradient(_by_rows(counts, distance, pair.dtype), pair.X, pair.Y), pair
+
+
+def pair_counts(
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    missing: str = "raise",
+    method: str = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> PairCounts:
+    """Exact numbers of concordant, discordant and tied item pairs between all rankings.
+
+    The five classes are disjoint and add up to n(n-1)/2 (with ``missing="pairwise"`` to the pairs of common items).
+
+    Args:
+        X: as for :func:`kendall_gram`, as are all other arguments.
+        Y: see there.
+        missing: see there.
+        method: see there.
+        workspace: see there.
+        progress: see there.
+
+    Returns:
+        :class:`PairCounts` of ``(..., m, m2)`` int64 tensors, or arrays for NumPy input.
+
+    Raises:
+        ValueError, TypeError, RuntimeError: as :func:`kendall_gram`.
+    """
+    c, pair = count_pairs(X, Y, strict=True, missing=missing, method=method, workspace=workspace, progress=progress)
+    score, both = c.score.to(torch.int64), c.strict_xy.to(torch.int64)
+    classes = (
+        (both + score) // 2,
+        (both - score) // 2,
+        c.strict_y - both,
+        c.strict_x - both,
+        c.pairs - c.strict_x - c.strict_y + both,
+    )
+    return PairCounts(*(pair.wrap(count) for count in classes))
+
+
+def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
+    r"""Explicit feature map of the Kendall kernel: signs of all item pairs, scaled.
+
+    .. math:: \Phi(x) = \binom{n}{2}^{-1/2} \big(\operatorname{sign}(x_i - x_j)\big)_{i < j}
+
+    (Jiao and Vert, 2018, equation 3), so that ``kendall_features(X) @ kendall_features(Y).T`` is ``kendall_gram(X, Y)`` of
+    the same variant up to rounding. Columns are in the order of ``torch.triu_indices(n, n, 1)``.
+
+    Args:
+        X: ``(..., m, n)`` complete scores, larger = preferred.
+        variant: "a", or "b" for rows of unit norm (rows of zeros where a ranking is constant).
+
+    Returns:
+        ``(..., m, n(n-1)/2)`` in dtype and kind as for :func:`kendall_gram`.
+
+    Raises:
+        ValueError: unranked items, fewer than two items, or an unknown variant.
+        TypeError: scores that are not real numbers.
+    """
+    check_choice(variant, "variant", VARIANTS)
+    scores, foreign = as_scores(X, "X")
+    ranks, strict = dense_ranks(scores, "complete or drop these rows", "X")
+    n = ranks.shape[-1]
+    i, j = torch.triu_indices(n, n, 1, device=ranks.device)
+    signs = (ranks[..., i] - ranks[..., j]).sign_()
+    squared_norm = strict[..., None] if variant == "b" else torch.full_like(strict[..., None], n * (n - 1) // 2)
+    features = signs / squared_norm.clamp(min=1).to(torch.float64).sqrt()
+    features = without_gradient(features.to(real_dtype(scores, foreign=foreign)), scores)
+    return to_numpy(features) if foreign else features
+
+
+def _by_rows(counts: Counts, quantity: Callable[[Counts], Tensor], dtype: torch.dtype) -> Tensor:
+    """Evaluate ``quantity`` in float64, block by block of rows, into a result of ``dtype``."""
+    if torch.compiler.is_compiling():  # the compiler fuses the temporaries away
+        return quantity(counts).to(dtype)
+    result = torch.empty(counts.score.shape, dtype=dtype, device=counts.score.device)
+    for rows, block in counts.row_blocks():
+        result[..., rows, :] = quantity(block)
+    return result

@@ -1,0 +1,142 @@
+"""Kernels as modules: callable on rankings, learnable where they have parameters, accepted by scikit-learn."""
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+
+from torchrank.kernels.kendall import kendall_gram
+from torchrank.kernels.mallows import mallows_gram
+from torchrank.rankings.validate import Matrix, Scores, check_at_least
+
+
+class RankKernel(nn.Module, ABC):
+    """A kernel on rankings.
+
+    Called with score matrices it returns their Gram matrix, called with two vectors one number, so that it can be handed to
+    scikit-learn as it is: ``SVC(kernel=kernel)`` calls it with matrices, ``KernelRidge(kernel=kernel)`` with pairs of
+    vectors. Elsewhere, and wherever speed matters, compute the matrix once and pass ``kernel="precomputed"``.
+    """
+
+    _settings: tuple[str, ...]
+
+    @abstractmethod
+    def gram(self, X: Scores, Y: Scores | None) -> Matrix:
+        """The Gram matrix ``(..., m, m2)`` of score matrices."""
+
+    def forward(self, X: Scores, Y: Scores | None = None) -> Matrix:
+        """The Gram matrix of ``X`` ``(..., m, n)`` and ``Y`` ``(..., m2, n)``, or a number for two vectors ``(n,)``."""
+        x = X if isinstance(X, Tensor) else np.asarray(X)
+        y = x if Y is None else Y if isinstance(Y, Tensor) else np.asarray(Y)
+        if x.ndim == 1 and y.ndim == 1:
+            return self.gram(x[None], y[None])[0, 0]
+        return self.gram(x, None if Y is None else y)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Constructor arguments with their present values, in the manner of scikit-learn."""
+        return {name: getattr(self, name) for name in self._settings}
+
+    def set_params(self, **params: Any) -> "RankKernel":
+        """Set constructor arguments by name, in the manner of scikit-learn.
+
+        Raises:
+            ValueError: an argument that the kernel does not have.
+        """
+        for name in params:
+            if name not in self._settings:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(self._settings)}")
+        fresh = type(self)(**{**self.get_params(), **params})
+        for name in params:
+            setattr(self, name, getattr(fresh, name))
+        return self
+
+    def __sklearn_clone__(self) -> "RankKernel":
+        return copy.deepcopy(self)
+
+    def extra_repr(self) -> str:
+        """Settings, as ``print`` shows them."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+
+
+class KendallKernel(RankKernel):
+    """Kendall kernel as a module without parameters; see :func:`torchrank.kendall_gram` for what it computes.
+
+    Args:
+        variant: "a" or "b".
+        missing: "raise" or "pairwise".
+        method: "auto", "signs", "inversions" or "reference".
+    """
+
+    _settings = ("variant", "missing", "method")
+
+    def __init__(self, *, variant: str = "b", missing: str = "raise", method: str = "auto") -> None:
+        super().__init__()
+        self.variant, self.missing, self.method = variant, missing, method
+
+    def gram(self, X: Scores, Y: Scores | None) -> Matrix:
+        """See :func:`torchrank.kendall_gram`."""
+        return kendall_gram(X, Y, variant=self.variant, missing=self.missing, method=self.method)
+
+
+class MallowsKernel(RankKernel):
+    """Mallows kernel with a learnable concentration; see :func:`torchrank.mallows_gram` for what it computes.
+
+    The parameter is ``log_lam``, so that ``lam`` stays positive whatever an optimiser does. It is kept in float64, since a
+    rounded ``lam`` is multiplied by large distances; a scalar does not change the dtype of the result.
+
+    Args:
+        lam: concentration to start from, greater than 0.
+        tie_penalty: cost of a pair tied in exactly one ranking, at least 1/4.
+        normalize: count distances as shares of all pairs.
+        missing: "raise" or "pairwise".
+        method: "auto", "signs", "inversions" or "reference".
+
+    Raises:
+        ValueError: ``lam`` not positive, ``tie_penalty`` below 1/4.
+    """
+
+    _settings = ("lam", "tie_penalty", "normalize", "missing", "method")
+
+    def __init__(
+        self,
+        *,
+        lam: float = 1.0,
+        tie_penalty: float = 0.25,
+        normalize: bool = False,
+        missing: str = "raise",
+        method: str = "auto",
+    ) -> None:
+        super().__init__()
+        check_at_least(lam, "lam", 0)
+        if not 0 < lam < math.inf:
+            raise ValueError(f"lam={lam!r} is out of range; a learnable concentration has to be positive and finite")
+        check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
+        self.log_lam = nn.Parameter(torch.tensor(math.log(lam), dtype=torch.float64))
+        self.tie_penalty, self.normalize, self.missing, self.method = tie_penalty, normalize, missing, method
+
+    @property
+    def lam(self) -> float:
+        """The present concentration."""
+        return math.exp(float(self.log_lam.detach()))
+
+    @lam.setter
+    def lam(self, value: float) -> None:
+        with torch.no_grad():
+            self.log_lam.fill_(math.log(value))
+
+    def gram(self, X: Scores, Y: Scores | None) -> Matrix:
+        """See :func:`torchrank.mallows_gram`; differentiable in ``log_lam``."""
+        return mallows_gram(
+            X,
+            Y,
+            lam=self.log_lam.exp(),
+            tie_penalty=self.tie_penalty,
+            normalize=self.normalize,
+            missing=self.missing,
+            method=self.method,
+        )

@@ -1,0 +1,73 @@
+"""Centring and scaling of Gram matrices."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.rankings.validate import Matrix, to_numpy
+
+
+def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
+    r"""Gram matrix after the mean feature vector has been subtracted from every feature vector.
+
+    .. math:: \tilde K = (I - \tfrac{1}{m} 1 1^\top)\, K\, (I - \tfrac{1}{m} 1 1^\top)
+
+    With ``K_train`` the mean is that of the training rows: pass the ``(..., m2, m)`` block of new against training rows.
+
+    Args:
+        K: ``(..., m, m)`` symmetric, or ``(..., m2, m)`` beside ``K_train``.
+        K_train: ``(..., m, m)``, not centred, or None.
+
+    Returns:
+        A matrix of the shape, dtype and kind of ``K``; gradients pass. Symmetric bit for bit without ``K_train``.
+
+    Raises:
+        ValueError: ``K`` is not square (without ``K_train``) or has other columns than ``K_train``.
+        TypeError: not a floating-point matrix.
+    """
+    gram, foreign = _as_gram(K, "K", square=K_train is None)
+    train = gram if K_train is None else _as_gram(K_train, "K_train", square=True)[0]
+    if gram.shape[-1] != train.shape[-1]:
+        raise ValueError(f"K has {gram.shape[-1]} columns and K_train {train.shape[-1]}; both stand for the training rows")
+    train_means = train.mean(dim=-1)
+    means = train_means if K_train is None else gram.mean(dim=-1)
+    centred = gram - (means[..., :, None] + train_means[..., None, :]) + train_means.mean(dim=-1)[..., None, None]
+    return to_numpy(centred) if foreign else centred
+
+
+def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None = None) -> Matrix:
+    r"""Gram matrix of feature vectors scaled to unit norm: :math:`K_{ij} / \sqrt{K_{ii} K_{jj}}`.
+
+    Feature vectors of norm 0 stay 0.
+
+    Args:
+        K: ``(..., m, m2)``; square when ``rows`` is None.
+        rows: ``(..., m)`` squared norms k(x, x) of the row objects; None means the diagonal of ``K``.
+        columns: ``(..., m2)`` squared norms of the column objects; None means ``rows``.
+
+    Returns:
+        A matrix of the shape, dtype and kind of ``K``; gradients pass. Exactly 1 on the diagonal of a square ``K``.
+
+    Raises:
+        ValueError: ``K`` is not square although ``rows`` is None, or lengths do not fit.
+        TypeError: not a floating-point matrix.
+    """
+    gram, foreign = _as_gram(K, "K", square=rows is None)
+    row_norms = gram.diagonal(dim1=-2, dim2=-1) if rows is None else torch.as_tensor(rows, device=gram.device)
+    column_norms = row_norms if columns is None else torch.as_tensor(columns, device=gram.device)
+    for norms, name, size in ((row_norms, "rows", gram.shape[-2]), (column_norms, "columns", gram.shape[-1])):
+        if norms.shape[-1:] != (size,):
+            raise ValueError(f"{name} has shape {tuple(norms.shape)}; K of shape {tuple(gram.shape)} needs {size} squared norms")
+    product = row_norms[..., :, None] * column_norms[..., None, :]
+    scaled = torch.where(product > 0, gram / torch.where(product > 0, product, 1).sqrt(), 0)
+    return to_numpy(scaled) if foreign else scaled
+
+
+def _as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, bool]:
+    foreign = not isinstance(K, Tensor)
+    gram = torch.from_numpy(np.array(K)) if foreign else K
+    if not gram.is_floating_point():
+        raise TypeError(f"{name} has dtype {gram.dtype}; a Gram matrix holds real floating-point numbers")
+    if gram.ndim < 2 or (square and gram.shape[-1] != gram.shape[-2]):
+        raise ValueError(f"{name} has shape {tuple(gram.shape)}; expected a {'square ' if square else ''}matrix")
+    return gram, foreign

@@ -1,0 +1,190 @@
+"""Conversions between scores, orders and positions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.rankings.ties import dense_ranks, sortable
+from torchrank.rankings.validate import Matrix, Scores, as_scores, check_choice, check_count, to_numpy
+
+TIES = ("average", "min", "dense", "raise")
+
+
+def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: int | None = None) -> Matrix:
+    """Scores of rankings given as orders: lists of items, most preferred first.
+
+    Args:
+        orders: ``(m, L)`` item indices from 0 on, padded at the end with -1; or a list of lists of any lengths.
+        n_items: number of items n; None means the largest index plus 1.
+
+    Returns:
+        ``(m, n)`` scores: the last of k listed items gets 1, the first k; NaN for items that are not listed. float64 for
+        NumPy and lists, torch's default dtype for tensors.
+
+    Raises:
+        ValueError: an item listed twice, an index below -1 or of ``n_items`` and above, an item after padding.
+        TypeError: indices that are not integers.
+
+    Example:
+        >>> from_orders([[2, 0], [1, 2, 0]], n_items=3).tolist()
+        [[1.0, nan, 2.0], [1.0, 3.0, 2.0]]
+    """
+    foreign = not isinstance(orders, Tensor)
+    table = torch.from_numpy(_padded(orders)) if foreign else orders
+    if table.is_floating_point() or table.is_complex() or table.dtype == torch.bool:
+        raise TypeError(f"orders has dtype {table.dtype}; expected integer item indices, padded with -1")
+    if table.ndim != 2:
+        raise ValueError(f"orders has shape {tuple(table.shape)}; expected (rankings, places)")
+    table = table.to(torch.int64)
+    n = int(table.max()) + 1 if n_items is None and table.numel() else n_items or 0
+    if n_items is not None:
+        check_count(n_items, "n_items", least=0)
+    _check_orders(table, n)
+    listed = table >= 0
+    places = torch.arange(table.shape[1], device=table.device)
+    dtype = torch.float64 if foreign else torch.get_default_dtype()
+    score = (listed.sum(-1, keepdim=True) - places).to(dtype)
+    scores = torch.full((table.shape[0], n + 1), torch.nan, dtype=dtype, device=table.device)
+    scores.scatter_(1, torch.where(listed, table, n), score)  # padding goes to an item that is cut off
+    scores = scores[:, :n].contiguous()
+    return to_numpy(scores) if foreign else scores
+
+
+def to_orders(X: Scores) -> Matrix:
+    """Orders of rankings: their items, most preferred first.
+
+    Args:
+        X: ``(..., m, n)`` scores without ties, larger = preferred, NaN = unranked.
+
+    Returns:
+        ``(..., m, n)`` int64 item indices, unranked items left out and the end padded with -1.
+
+    Raises:
+        ValueError: tied items, which no order can tell; the message names row and items.
+        TypeError: scores that are not real numbers.
+    """
+    scores, foreign = as_scores(X, "X")
+    ranks, _ = dense_ranks(sortable(scores))
+    _refuse_ties(ranks, "X", "an order cannot express ties; break them first, or use to_positions")
+    best_first = ranks.argsort(dim=-1, descending=True, stable=True)
+    orders = torch.where(ranks.gather(-1, best_first) >= 0, best_first, -1)
+    return to_numpy(orders) if foreign else orders
+
+
+def from_positions(positions: Scores, *, unranked: float | None = None, ties: str = "allow") -> Matrix:
+    """Scores of rankings given as positions: 1 for the most preferred item.
+
+    Args:
+        positions: ``(..., m, n)`` positions of at least 1; NaN = unranked. Equal positions are ties, and positions between
+            whole ones (1.5 for two items sharing 1 and 2) are fine.
+        unranked: another value that stands for unranked, such as 0.
+        ties: "allow" or "raise".
+
+    Returns:
+        ``(..., m, n)`` scores, n + 1 - position and NaN where unranked; dtype of the positions if floating, else float64 for
+        NumPy and torch's default for tensors.
+
+    Raises:
+        ValueError: a position below 1, or used twice with ``ties="raise"``; the message names row, item and value.
+        TypeError: positions that are not real numbers.
+    """
+    check_choice(ties, "ties", ("allow", "raise"))
+    table, foreign = as_scores(positions, "positions")
+    dtype = table.dtype if table.is_floating_point() else torch.float64 if foreign else torch.get_default_dtype()
+    missing = table.isnan() if table.is_floating_point() else torch.zeros_like(table, dtype=torch.bool)
+    if unranked is not None:
+        missing = missing | (table == unranked)
+    wrong = ~missing & (table < 1)
+    if bool(wrong.any()):
+        *row, item = (int(i) for i in wrong.nonzero()[0])
+        hint = "" if unranked is not None else f"; if it means unranked, pass unranked={table[(*row, item)].item():g}"
+        raise ValueError(f"positions has {table[(*row, item)].item():g} at row {_place(row)}, item {item}; the best is 1{hint}")
+    scores = (table.shape[-1] + 1 - table.to(dtype)).masked_fill(missing, torch.nan)
+    if ties == "raise":
+        _refuse_ties(dense_ranks(sortable(scores))[0], "positions", "pass ties='allow' if they are meant")
+    return to_numpy(scores) if foreign else scores
+
+
+def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
+    """Positions of the items of each ranking: 1 for the most preferred.
+
+    Args:
+        X: ``(..., m, n)`` scores, larger = preferred, NaN = unranked.
+        ties: what tied items get: "average" or "min" of the positions they share, "dense" (no position left out after a
+            tie), or "raise".
+
+    Returns:
+        ``(..., m, n)`` positions, NaN for unranked items; float64 for NumPy, for tensors the dtype of the scores if
+        floating, else torch's default.
+
+    Raises:
+        ValueError: ties with ``ties="raise"``, or an unknown word.
+        TypeError: scores that are not real numbers.
+    """
+    check_choice(ties, "ties", TIES)
+    scores, foreign = as_scores(X, "X")
+    ranks, _ = dense_ranks(sortable(scores))
+    if ties == "raise":
+        _refuse_ties(ranks, "X", "choose ties='average', 'min' or 'dense'")
+    groups = ranks.to(torch.int64).clamp_(min=-1) + 1  # group 0 holds the unranked
+    sizes = torch.zeros((*groups.shape[:-1], groups.shape[-1] + 1), dtype=torch.int64, device=groups.device)
+    sizes.scatter_add_(-1, groups, torch.ones_like(groups))
+    sizes[..., 0] = 0
+    if ties == "dense":
+        sizes = sizes.clamp_(max=1)
+    above = sizes.flip(-1).cumsum(-1).flip(-1) - sizes  # ranked items, or groups, preferred to each group
+    offset = (sizes + 1).to(torch.float64) / 2 if ties == "average" else torch.ones_like(sizes)
+    positions = (above + offset).gather(-1, groups)
+    dtype = torch.float64 if foreign else scores.dtype if scores.is_floating_point() else torch.get_default_dtype()
+    positions = positions.to(dtype).masked_fill(ranks < 0, torch.nan)
+    return to_numpy(positions) if foreign else positions
+
+
+def _padded(orders: np.ndarray | Sequence[Any]) -> np.ndarray:
+    """Lists of any lengths as one array, padded with -1."""
+    if isinstance(orders, np.ndarray):
+        return orders if orders.dtype.kind != "u" else orders.astype(np.int64)
+    rows = [np.asarray(row) for row in orders]
+    for index, row in enumerate(rows):
+        if row.size and row.dtype.kind not in "iu":
+            raise TypeError(f"orders has dtype {row.dtype} in row {index}; expected integer item indices, padded with -1")
+    table = np.full((len(rows), max((row.size for row in rows), default=0)), -1, np.int64)
+    for index, row in enumerate(rows):
+        table[index, : row.size] = row
+    return table
+
+
+def _check_orders(orders: Tensor, n: int) -> None:
+    """Refuse indices out of range, items after padding, and items listed twice."""
+    wrong = (orders < -1) | (orders >= n)
+    if bool(wrong.any()):
+        row, place = (int(i) for i in wrong.nonzero()[0])
+        raise ValueError(
+            f"orders has {int(orders[row, place])} at row {row}, place {place}; expected an item from 0 to {n - 1}, or -1 as padding"
+        )
+    late = (orders[:, 1:] >= 0) & (orders[:, :-1] < 0)
+    if bool(late.any()):
+        row, place = (int(i) for i in late.nonzero()[0])
+        raise ValueError(f"orders has padding before the end of row {row}, at place {place}; -1 may only follow the last item")
+    in_order = orders.sort(dim=-1).values
+    twice = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)
+    if bool(twice.any()):
+        row, place = (int(i) for i in twice.nonzero()[0])
+        raise ValueError(f"orders lists item {int(in_order[row, place])} twice in row {row}; each item can be placed once")
+
+
+def _refuse_ties(ranks: Tensor, name: str, remedy: str) -> None:
+    """Raise ``ValueError`` naming the first row with tied items, and two of them."""
+    in_order, item = ranks.sort(dim=-1, stable=True)
+    tied = (in_order[..., 1:] == in_order[..., :-1]) & (in_order[..., 1:] >= 0)
+    if bool(tied.any()):
+        *row, k = (int(i) for i in tied.nonzero()[0])
+        first, second = int(item[(*row, k)]), int(item[(*row, k + 1)])
+        raise ValueError(f"{name} ties items {first} and {second} in row {_place(row)}; {remedy}")
+
+
+def _place(row: list[int]) -> str:
+    return str(row[0]) if len(row) == 1 else str(tuple(row))
