@@ -1,1 +1,1 @@
-"""Triton kernels of torchrank, one file an op. They take contiguous tensors and plain numbers and know nothing of torchrank."""
+"""Triton kernels of torchrank, one file an op. They take tensors and plain numbers and know nothing of torchrank."""

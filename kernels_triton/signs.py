@@ -1,0 +1,205 @@
+# pyright: reportCallIssue=false, reportArgumentType=false
+# Triton rewrites the signatures of kernels and their launches, which the type checker does not see.
+"""Concordance scores as a product of pair signs on the tensor cores; no sign is ever stored."""
+
+from math import gcd
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from kernels_triton import pairwise, tiles
+from kernels_triton.blocks import blocks
+
+
+@triton.jit
+def prepare_kernel(
+    RANKS,  # (batch, m, n) int32, -1 = unranked
+    OUT,  # (batch, padded items, padded rows) half or single precision
+    m,
+    n,
+    batch_stride,
+    row_stride,
+    item_stride,
+    padded_rows,
+    padded_items,
+    BLOCK: tl.constexpr,
+    HALF: tl.constexpr,
+):
+    """Write ranks as ordered floating-point numbers, items first; NaN for unranked items and for the padding.
+
+    A program writes its own BLOCK by BLOCK words.
+    """
+    tiles_r = padded_rows // BLOCK
+    tiles_i = padded_items // BLOCK
+    pid = tl.program_id(0)
+    batch = (pid // tiles_r // tiles_i).to(tl.int64)
+    row = pid % tiles_r * BLOCK + tl.arange(0, BLOCK)
+    item = pid // tiles_r % tiles_i * BLOCK + tl.arange(0, BLOCK)
+    RANKS += batch * batch_stride
+    OUT += batch * padded_items * padded_rows
+    rank = tl.load(
+        RANKS + row[None, :].to(tl.int64) * row_stride + item[:, None].to(tl.int64) * item_stride,
+        mask=(row < m)[None, :] & (item < n)[:, None],
+        other=-1,
+    )  # [items, rows]
+    value = pairwise.half_pattern(rank).to(tl.int16).to(tl.float16, bitcast=True) if HALF else rank.to(tl.float32)
+    value = tl.where(rank < 0, float("nan"), value)
+    tl.store(OUT + item[:, None].to(tl.int64) * padded_rows + row[None, :], value.to(OUT.dtype.element_ty))
+
+
+@triton.jit
+def add_pairs(acc, xi, yi, xj, yj, STRICT: tl.constexpr, PACKED: tl.constexpr):
+    """Add the pairs of one item i with a block of items j, for a tile of rankings of x and of y."""
+    signs_x = pairwise.pair_signs(xi[:, None], xj, STRICT, PACKED)  # [BX, BK]
+    signs_y = pairwise.pair_signs(yi[:, None], yj, STRICT, PACKED)  # [BY, BK]
+    return tl.dot(signs_x, tl.trans(signs_y), acc)
+
+
+@triton.jit
+def product_kernel(
+    X,  # (batch, items, rows_x) ordered numbers, padded to whole tiles with NaN
+    Y,  # (batch, items, rows_y)
+    OUT,  # (batch, m, m2) integers, zero before
+    m,
+    m2,
+    rows_x,
+    rows_y,
+    items,
+    batch_stride,
+    row_stride,
+    SYMMETRIC: tl.constexpr,
+    STRICT: tl.constexpr,
+    PACKED: tl.constexpr,
+    WIDE: tl.constexpr,  # do rows of a tile lie more than 2**31 words apart
+    BX: tl.constexpr,
+    BY: tl.constexpr,
+    BK: tl.constexpr,
+    CHUNK: tl.constexpr,
+    UNROLL: tl.constexpr,
+):
+    """Add sum over pairs (i, j) of sign(x_i - x_j) sign(y_i - y_j) to a tile of rankings of x and of y.
+
+    A program holds one block of second items j in registers and sweeps first items i over it; each i adds BK pairs to
+    a tensor-core product. Blocks j pair with all earlier blocks, in chunks of i, and in a program of their own with
+    themselves, where every pair comes twice, as (i, j) and (j, i), hence the half. Ties, unranked items and padding
+    have sign 0, so no mask is needed. Sums stay below 2**24 in single precision and are exact; programs that share a
+    tile add integers atomically, so their order doesn't matter.
+    """
+    tiles_x, tiles_y, blocks_j = rows_x // BX, rows_y // BY, items // BK
+    pid = tl.program_id(0)
+    tile_x = pid % tiles_x
+    tile_y = pid // tiles_x % tiles_y
+    block = pid // tiles_x // tiles_y % blocks_j
+    rest = pid // tiles_x // tiles_y // blocks_j
+    chunks = tl.cdiv(items, CHUNK) + 1
+    chunk = rest % chunks
+    batch = (rest // chunks).to(tl.int64)
+
+    j = block * BK
+    first = (chunk - 1) * CHUNK
+    last = tl.minimum(first + CHUNK, j)
+    weight = 1.0
+    if chunk == 0:
+        first = j
+        last = j + BK
+        weight = 0.5
+    if SYMMETRIC:
+        last = tl.where((tile_y + 1) * BY <= tile_x * BX, first, last)  # the tile lies below the diagonal
+    if first >= last:
+        return
+
+    row_x, row_y, k = tl.arange(0, BX), tl.arange(0, BY), tl.arange(0, BK)
+    X += batch * items * rows_x + tile_x * BX
+    Y += batch * items * rows_y + tile_y * BY
+    xj = tl.load(X + j.to(tl.int64) * rows_x + (row_x[:, None] + k[None, :] * rows_x))  # [BX, BK]
+    yj = tl.load(Y + j.to(tl.int64) * rows_y + (row_y[:, None] + k[None, :] * rows_y))  # [BY, BK]
+    X += first.to(tl.int64) * rows_x
+    Y += first.to(tl.int64) * rows_y
+    acc = tl.zeros((BX, BY), tl.float32)
+    for _ in range(first, last, UNROLL):
+        xi, yi = tl.load(X + row_x), tl.load(Y + row_y)
+        if UNROLL == 2:
+            xi2, yi2 = tl.load(X + rows_x + row_x), tl.load(Y + rows_y + row_y)
+            acc = add_pairs(acc, xi, yi, xj, yj, STRICT, PACKED)
+            acc = add_pairs(acc, xi2, yi2, xj, yj, STRICT, PACKED)
+        else:
+            acc = add_pairs(acc, xi, yi, xj, yj, STRICT, PACKED)
+        X += UNROLL * rows_x
+        Y += UNROLL * rows_y
+
+    OUT += batch * batch_stride + (tile_x * BX).to(tl.int64) * row_stride + tile_y * BY
+    inside = (row_x < m - tile_x * BX)[:, None] & (row_y < m2 - tile_y * BY)[None, :]
+    row = row_x.to(tl.int64) if WIDE else row_x
+    offsets = row[:, None] * row_stride + row_y[None, :]
+    tl.atomic_add(OUT + offsets, (acc * weight).to(OUT.dtype.element_ty), mask=inside, sem="relaxed")
+
+
+def signs(
+    x: Tensor,  # (b, m, n) int32 dense ranks, -1 = unranked
+    y: Tensor | None,  # (b, m2, n); None means x
+    out: Tensor,  # (b, m, m2) contiguous, int32 or int64
+    *,
+    strict: bool,
+    workspace: int,
+    arch: int,
+    tile: tiles.SignTile | None = None,
+) -> None:
+    """Fill ``out`` with concordance scores, or with ``strict`` with numbers of pairs that both rankings order strictly.
+
+    Takes 2 bytes an item and ranking of scratch (4 above 61,440 items) and never more than ``workspace``, unless one
+    tile needs more. Never waits for the device.
+    """
+    n = x.shape[2]
+    half = n <= pairwise.HALF_RANKS
+    tile = tile or tiles.sign_tile(arch, max(out.shape[1:]), half)
+    out.zero_()
+    rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
+    for block in blocks(x, y, row_bytes=items * (2 if half else 4), pair_bytes=0, workspace=workspace):
+        px = _prepare(x[block.batch, block.x], half, rows, items)
+        py = px if block.symmetric else _prepare((x if y is None else y)[block.batch, block.y], half, rows, items)
+        part = out[block.batch, block.x, block.y]
+        b, m, m2 = part.shape
+        grid = b * (px.shape[2] // tile.rows_x) * (py.shape[2] // tile.rows_y) * (items // tile.items)
+        product_kernel[(grid * (triton.cdiv(items, tile.chunk) + 1),)](
+            px,
+            py,
+            part,
+            m,
+            m2,
+            px.shape[2],
+            py.shape[2],
+            items,
+            part.stride(0),
+            part.stride(1),
+            SYMMETRIC=block.symmetric,
+            STRICT=strict,
+            PACKED=half and x.is_cuda,
+            WIDE=tile.rows_x * part.stride(1) >= 2**31,
+            BX=tile.rows_x,
+            BY=tile.rows_y,
+            BK=tile.items,
+            CHUNK=tile.chunk,
+            UNROLL=tile.unroll,
+            num_warps=tile.warps,
+            maxnreg=tile.registers,
+        )
+    if y is None:
+        pairwise.mirror(out)
+
+
+def _prepare(ranks: Tensor, half: bool, rows_multiple: int, items: int) -> Tensor:
+    """Ranks as ordered numbers, (b, items, rows), padded with NaN to whole tiles."""
+    b, m, n = ranks.shape
+    rows = _round_up(m, rows_multiple)
+    out = torch.empty((b, items, rows), dtype=torch.float16 if half else torch.float32, device=ranks.device)
+    block = gcd(32, rows, items)
+    prepare_kernel[(b * (rows // block) * (items // block),)](
+        ranks, out, m, n, *ranks.stride(), rows, items, BLOCK=block, HALF=half
+    )
+    return out
+
+
+def _round_up(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple

@@ -1,0 +1,73 @@
+"""Tile sizes of every kernel and the choice between the engines: the one table for launcher, tests and benchmarks.
+
+No GPU has measured these numbers yet. The tiles come from compiled code (registers, instructions, occupancy) and the
+crossover from dividing operations by rates; ``python -m benchmarks.gpu_check`` measures both and prints a new table.
+"""
+
+from typing import NamedTuple
+
+
+class SignTile(NamedTuple):
+    """One program of the sign product: ``rows_x`` by ``rows_y`` rankings, ``items`` second items at a time."""
+
+    rows_x: int
+    rows_y: int
+    items: int
+    chunk: int  # first items that one program sweeps; chunk * items pairs stay far below 2**24, exact in float32
+    unroll: int  # first items for each turn of the loop; two share the wait for one load
+    warps: int
+    registers: int  # cap for each thread, so that a second program fits on the multiprocessor
+
+
+class InversionTile(NamedTuple):
+    """One program of the inversion count: blocks of ``block`` items, and ``bins`` intervals of positions."""
+
+    block: int
+    bins: int
+    warps: int
+
+
+# (architecture, are there few rows, are ranks in half precision)
+SIGNS = {
+    (90, False, True): SignTile(128, 64, 64, chunk=1024, unroll=2, warps=8, registers=128),
+    (90, True, True): SignTile(64, 64, 64, chunk=512, unroll=2, warps=4, registers=168),
+    (90, False, False): SignTile(64, 64, 32, chunk=2048, unroll=1, warps=4, registers=168),
+    (90, True, False): SignTile(64, 64, 32, chunk=2048, unroll=1, warps=4, registers=168),
+    (80, False, True): SignTile(128, 64, 64, chunk=1024, unroll=1, warps=8, registers=128),
+    (80, True, True): SignTile(64, 64, 64, chunk=512, unroll=1, warps=4, registers=168),
+    (80, False, False): SignTile(64, 64, 32, chunk=2048, unroll=1, warps=4, registers=168),
+    (80, True, False): SignTile(64, 64, 32, chunk=2048, unroll=1, warps=4, registers=168),
+}
+FEW_ROWS = 64
+
+# Up to how many items each tile serves, by architecture; the last one serves all beyond.
+_INVERSIONS = (
+    (8_192, InversionTile(128, 128, 4)),
+    (32_768, InversionTile(128, 256, 4)),
+    (None, InversionTile(128, 1024, 4)),
+)
+INVERSIONS = {90: _INVERSIONS, 80: _INVERSIONS}
+
+# "auto": (rows up to, items from which inversions win when rankings are complete and untied, and otherwise).
+CROSSOVER = ((16, 1_000, 4_000), (64, 4_000, 16_000), (None, 16_000, 60_000))
+
+
+def architecture(capability: tuple[int, int]) -> int:
+    """The table's architecture for a compute capability: 90 for Hopper, 80 for everything else."""
+    return 90 if capability[0] == 9 else 80
+
+
+def sign_tile(arch: int, rows: int, half: bool) -> SignTile:
+    """Tile of the sign product for the longer side's number of rankings and the precision of the ranks."""
+    return SIGNS[arch, rows <= FEW_ROWS, half]
+
+
+def inversion_tile(arch: int, n: int) -> InversionTile:
+    """Tile of the inversion count for ``n`` items."""
+    return next(tile for limit, tile in INVERSIONS[arch] if limit is None or n <= limit)
+
+
+def inversions_from(rows: int, plain: bool) -> int:
+    """Number of items from which "auto" counts inversions, for the shorter side's number of rankings."""
+    row = next(row for row in CROSSOVER if row[0] is None or rows <= row[0])
+    return row[1] if plain else row[2]

@@ -1,0 +1,66 @@
+import pytest
+import torch
+
+from kernels_triton.signs import _prepare, signs
+from kernels_triton.tiles import SignTile
+from tests.oracles.pair_counts import score_and_strict_gram
+from tests.triton.interpret.guarded import Guarded, rankings
+
+TILE = SignTile(32, 16, 16, chunk=32, unroll=2, warps=4, registers=128)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "b", "m", "m2", "n"),
+    [
+        ("total", 1, 5, None, 11),
+        ("total", 1, 1, None, 2),
+        ("total", 1, 35, None, 20),  # tiles on, above and below the diagonal
+        ("tied", 1, 3, 18, 49),  # several chunks of first items
+        ("partial", 2, 17, 3, 33),
+        ("partial", 2, 17, None, 17),
+        ("constant", 1, 2, 2, 5),
+    ],
+)
+def test_counts_equal_the_oracle(kind, b, m, m2, n, strict):
+    x = rankings(kind, b, m, n, seed=1)
+    y = None if m2 is None else rankings(kind, b, m2, n, seed=2)
+    out = Guarded((b, m, m if m2 is None else m2))
+    signs(x, y, out.tensor, strict=strict, workspace=2**28, arch=90, tile=TILE)
+    expected = score_and_strict_gram(x.numpy(), (x if y is None else y).numpy())[strict]
+    assert (out.tensor.numpy() == expected).all()
+    out.check()
+
+
+@pytest.mark.parametrize("y_is_x", [True, False])
+def test_blocks_of_rows_within_a_small_workspace(y_is_x):
+    x = rankings("partial", 2, 40, 9, seed=3)
+    y = None if y_is_x else rankings("tied", 2, 37, 9, seed=4)
+    out = Guarded((2, 40, 40 if y_is_x else 37), torch.int64)
+    signs(x, y, out.tensor, strict=False, workspace=2**10, arch=90, tile=TILE)
+    assert (out.tensor.numpy() == score_and_strict_gram(x.numpy(), (x if y is None else y).numpy())[0]).all()
+    out.check()
+
+
+def test_one_first_item_at_a_time_in_single_precision(monkeypatch):
+    monkeypatch.setattr("kernels_triton.pairwise.HALF_RANKS", 5)
+    x = rankings("partial", 1, 6, 21, seed=5)
+    out = Guarded((1, 6, 6))
+    signs(x, None, out.tensor, strict=False, workspace=2**28, arch=90, tile=TILE._replace(unroll=1))
+    assert (out.tensor.numpy() == score_and_strict_gram(x.numpy(), x.numpy())[0]).all()
+
+
+def test_strided_ranks_are_read_in_place():
+    x = rankings("tied", 1, 12, 26, seed=6)[:, ::2, ::2]
+    y = rankings("tied", 1, 13, 13, seed=7).mT
+    out = Guarded((1, 6, 13))
+    signs(x, y, out.tensor, strict=False, workspace=2**28, arch=90, tile=TILE)
+    assert (out.tensor.numpy() == score_and_strict_gram(x.numpy(), y.numpy())[0]).all()
+
+
+def test_a_matrix_of_full_size_ranks_uses_every_pattern_in_order():
+    n = 61_440
+    ranks = torch.arange(n, dtype=torch.int32).reshape(1, 1, n)
+    values = _prepare(ranks, True, 32, n)[0, :, 0]
+    assert (values.float().diff() > 0).all()
+    assert values.isfinite().all()
