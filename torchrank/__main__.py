@@ -45,14 +45,17 @@ def info() -> int:
 
 
 def demo() -> int:
-    """Compare the Kendall kernel with linear and RBF kernels on scikit-learn's digits, by the order of pixels in an image."""
+    """Classify scikit-learn's digits by the order of pixels in an image, beside linear and RBF kernels."""
     try:
         from sklearn.datasets import load_digits
         from sklearn.model_selection import StratifiedKFold, cross_val_score
         from sklearn.preprocessing import StandardScaler
         from sklearn.svm import SVC
     except ImportError:
-        print('The demo needs scikit-learn: pip install "torchrank[sklearn]", or pip install scikit-learn', file=sys.stderr)
+        print(
+            'The demo needs scikit-learn: pip install "torchrank[sklearn]", or pip install scikit-learn',
+            file=sys.stderr,
+        )
         return 1
     X, y = load_digits(return_X_y=True)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -61,7 +64,10 @@ def demo() -> int:
     gram = torchrank.kendall_gram(X)
     seconds = time.perf_counter() - start
     pairs = len(X) * (len(X) - 1) // 2
-    print(f"Kendall Gram matrix of {len(X)} images, {X.shape[1]} pixels each: {seconds:.3f} s, {seconds / pairs * 1e9:.0f} ns a pair")
+    print(
+        f"Kendall Gram matrix of {len(X)} images, {X.shape[1]} pixels each: "
+        f"{seconds:.3f} s, {seconds / pairs * 1e9:.0f} ns a pair"
+    )
     print("SVM, 5-fold cross-validation, accuracy:")
     for name, model, features in (
         ("Kendall kernel", SVC(kernel="precomputed", C=10), gram),

@@ -27,14 +27,14 @@ def dense_ranks(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @njit(nogil=True, cache=True)
-def _walk(scores, order, ranks, strict):  # noqa: ANN001, ANN202
+def _walk(scores, order, ranks, strict):
     for row in range(scores.shape[0]):
         rank, group_start, pairs = -1, 0, 0
         previous = scores[row, order[row, 0]]
         for k in range(scores.shape[1]):
             item = order[row, k]
             score = scores[row, item]
-            if score != score:  # noqa: PLR0124  # NaN
+            if score != score:  # NaN
                 ranks[row, item] = -1
                 continue
             if k == 0 or score != previous:

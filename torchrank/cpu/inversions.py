@@ -1,4 +1,4 @@
-"""The engine "inversions": sorts each row once, then counts the inversions of every pair in sets with counted prefixes."""
+"""The engine "inversions": each row is sorted once, and pairs are counted in sets with counted prefixes."""
 
 import numpy as np
 
@@ -34,7 +34,9 @@ def _count_block(job: Job, block: Block, unsigned: np.dtype) -> None:
 
     def place(tile: Tile) -> None:
         rows = slice(tile.c0, tile.c1)
-        position_sets.place_rows(met[tile.batch, rows], placed[tile.batch, tile.c0 * n : tile.c1 * n], groups[tile.batch, rows])
+        position_sets.place_rows(
+            met[tile.batch, rows], placed[tile.batch, tile.c0 * n : tile.c1 * n], groups[tile.batch, rows]
+        )
 
     def walk(tile: Tile) -> None:
         batch, r0, r1, c0, c1 = tile

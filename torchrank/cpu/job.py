@@ -68,7 +68,7 @@ class Job:
         return [Tile(batch, *part) for batch in batches for part in cut]
 
     def run(self, tiles: Sequence[Tile], work: Callable[[Tile], None], share: float = 0.0) -> None:
-        """Run ``work`` over the tiles on all threads; together they advance the progress bar by ``share`` of its total."""
+        """Run ``work`` over the tiles on all threads; together they advance the progress bar by ``share``."""
         step = share * self.bar.total / max(1, len(tiles))
         run_tiles(tiles, work, (lambda: self.bar.update(step)) if step and not self.bar.disable else None)
 
@@ -88,7 +88,7 @@ class Job:
 
 
 @njit(nogil=True, cache=True)
-def _mirror(source, target, r0, r1, c0, c1, lower):  # noqa: ANN001, ANN202
+def _mirror(source, target, r0, r1, c0, c1, lower):
     """``target[c, r] = source[r, c]`` over a tile; with ``lower`` for c < r only."""
     for r in range(r0, r1):
         for c in range(c0, min(c1, r) if lower else c1):

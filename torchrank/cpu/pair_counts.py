@@ -29,7 +29,9 @@ def pair_counts(
     ranks_x = x.contiguous().numpy()
     ranks_y = ranks_x if y is None else other.contiguous().numpy()
     wanted = both[:, :0, :0] if plain else both  # without ties all pairs are strict, and need no counting
-    with tqdm(desc=f"pair_counts ({method})", unit="pair", unit_scale=True, disable=not progress, total=score.numel()) as bar:
+    with tqdm(
+        desc=f"pair_counts ({method})", unit="pair", unit_scale=True, disable=not progress, total=score.numel()
+    ) as bar:
         job = Job(ranks_x, ranks_y, score.numpy(), wanted.numpy(), y is None, plain, workspace, bar)
         _ENGINES[method](job)
     if plain:

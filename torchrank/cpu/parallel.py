@@ -13,10 +13,10 @@ Tile = TypeVar("Tile")
 def run_tiles(tiles: Sequence[Tile], work: Callable[[Tile], None], advance: Callable[[], Any] | None = None) -> None:
     """Call ``work`` once for every tile, on ``torch.get_num_threads()`` threads, the caller's among them.
 
-    ``work`` has to release the GIL to gain from it, and no two tiles may write the same memory. The threads end with the
-    call, so nothing is left behind that a fork could break, and calls from several threads do not disturb each other. An
-    exception in any tile, Ctrl-C in the caller's thread among them, stops the others after their current tile and is
-    raised here. ``advance`` is called after every tile, by one thread at a time.
+    ``work`` has to release the GIL to gain from it, and no two tiles may write the same memory. The threads end with
+    the call, so nothing is left behind that a fork could break, and calls from several threads do not disturb each
+    other. An exception in any tile, Ctrl-C in the caller's thread among them, stops the others after their current tile
+    and is raised here. ``advance`` is called after every tile, by one thread at a time.
     """
     queue = iter(tiles)
     lock = threading.Lock()

@@ -1,12 +1,15 @@
 """Sign bit-planes: every pair of items is one bit, and rankings are compared 64 pairs at a time by XOR and popcount.
 
-Pairs are enumerated by distance around a circle, (i, i + d mod n) for d = 1, 2, ..., n // 2: then the bits of one distance
-are one comparison of two contiguous vectors, and planes have no gaps. For even n the last distance has n / 2 pairs.
+Pairs are enumerated by distance around a circle, (i, i + d mod n) for d = 1, 2, ..., n // 2: then the bits of one
+distance are one comparison of two contiguous vectors, and planes have no gaps. For even n the last distance has n / 2
+pairs.
 
 Complete rankings without ties need one plane: whether item i is preferred to item i + d. All others carry a second one:
 whether the pair is ordered strictly. Blocks of rows are compared as in a matrix product, RxC counters held in vector
 registers over a stretch of words that stays in cache.
 """
+
+# pyright: reportCallIssue=false  # an intrinsic's first parameter, the typing context, is not passed by its callers
 
 import numpy as np
 from llvmlite import ir
@@ -21,10 +24,10 @@ _u = np.uint64
 
 
 @intrinsic
-def _greater64(typingctx, a, i, b, j):  # noqa: ANN001, ANN202, ARG001
+def _greater64(typingctx, a, i, b, j):
     """Bit k tells whether ``a[i + k] > b[j + k]``, for k = 0..63, as unsigned numbers."""
 
-    def codegen(context, builder, signature, args):  # noqa: ANN001, ANN202
+    def codegen(context, builder, signature, args):
         sides = []
         for array, start, kind in ((args[0], args[1], signature.args[0]), (args[2], args[3], signature.args[2])):
             vector = ir.VectorType(ir.IntType(kind.dtype.bitwidth), 64)
@@ -35,7 +38,7 @@ def _greater64(typingctx, a, i, b, j):  # noqa: ANN001, ANN202, ARG001
     return types.uint64(a, types.intp, b, types.intp), codegen
 
 
-def _plane_product(rows: int, columns: int, *, masked: bool):  # noqa: ANN202
+def _plane_product(rows: int, columns: int, *, masked: bool):
     """Make the inner kernel: bit counts between ``rows`` rows of one plane array and ``columns`` of another.
 
     Unmasked, ``out[r * columns + c]`` is the number of words' bits that differ, popcount(a ^ b). Masked, it is
@@ -43,8 +46,8 @@ def _plane_product(rows: int, columns: int, *, masked: bool):  # noqa: ANN202
     """
 
     @intrinsic
-    def product(typingctx, a, b, mask_a, mask_b, start_a, start_b, stride, vectors, out):  # noqa: ANN001, ANN202, ARG001
-        def codegen(context, builder, signature, args):  # noqa: ANN001, ANN202
+    def product(typingctx, a, b, mask_a, mask_b, start_a, start_b, stride, vectors, out):
+        def codegen(context, builder, signature, args):
             word, vector = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
             constant = lambda value: ir.Constant(word, value)  # noqa: E731
             popcount = cgutils.get_or_insert_function(
@@ -55,14 +58,14 @@ def _plane_product(rows: int, columns: int, *, masked: bool):  # noqa: ANN202
             )
             start_a, start_b, stride, vectors = args[4:8]
 
-            def data(argument):  # noqa: ANN001, ANN202
+            def data(argument):
                 return context.make_array(signature.args[argument])(context, builder, args[argument]).data
 
-            def row_addresses(argument, start, count):  # noqa: ANN001, ANN202
+            def row_addresses(argument, start, count):
                 first = builder.gep(data(argument), [start])
                 return [builder.gep(first, [builder.mul(stride, constant(k))]) for k in range(count)]
 
-            def load(addresses, offset):  # noqa: ANN001, ANN202
+            def load(addresses, offset):
                 return [
                     builder.load(builder.bitcast(builder.gep(p, [offset]), vector.as_pointer()), align=8)
                     for p in addresses
@@ -72,12 +75,13 @@ def _plane_product(rows: int, columns: int, *, masked: bool):  # noqa: ANN202
             left_mask = row_addresses(2, start_a, rows) if masked else []
             right_mask = row_addresses(3, start_b, columns) if masked else []
             counters = [
-                cgutils.alloca_once_value(builder, ir.Constant(vector, None)) for _ in range(rows * columns * (1 + masked))
+                cgutils.alloca_once_value(builder, ir.Constant(vector, None))
+                for _ in range(rows * columns * (1 + masked))
             ]
             for counter in counters:
                 builder.store(ir.Constant(vector, None), counter)
 
-            def count(bits, counter):  # noqa: ANN001, ANN202
+            def count(bits, counter):
                 builder.store(builder.add(builder.load(counter), builder.call(popcount, [bits])), counter)
 
             with cgutils.for_range(builder, vectors) as loop:
@@ -111,7 +115,7 @@ def words_of(n: int, first: int, last: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def fill_planes(ranks, first, last, circle, signs, strict):  # noqa: ANN001, ANN201
+def fill_planes(ranks, first, last, circle, signs, strict):
     """Write the bits of distances ``first`` to ``last - 1`` of the dense ranks (r, n) into ``signs`` (r, words).
 
     ``circle`` is scratch of 2 n + 64 unsigned numbers, in whose dtype -1 becomes the largest number. ``strict`` has the
@@ -156,7 +160,7 @@ def fill_planes(ranks, first, last, circle, signs, strict):  # noqa: ANN001, ANN
 
 
 @njit(nogil=True, cache=True)
-def plain_tile(x, y, r0, r1, c0, c1, lower, score):  # noqa: ANN001, ANN201
+def plain_tile(x, y, r0, r1, c0, c1, lower, score):
     """Subtract twice the differing pairs of rows [r0, r1) and columns [c0, c1) from ``score``.
 
     ``x`` and ``y`` are planes (rows, words); r0 and c0 are multiples of 4. With ``lower``, x is y and blocks above the
@@ -178,7 +182,7 @@ def plain_tile(x, y, r0, r1, c0, c1, lower, score):  # noqa: ANN001, ANN201
 
 
 @njit(nogil=True, cache=True)
-def masked_tile(x, y, strict_x, strict_y, r0, r1, c0, c1, lower, score, strict):  # noqa: ANN001, ANN201
+def masked_tile(x, y, strict_x, strict_y, r0, r1, c0, c1, lower, score, strict):
     """Add the strict pairs of both, less twice the differing ones, to ``score``, and the strict ones to ``strict``.
 
     ``strict`` may have no rows, when nobody asked for it.

@@ -2,14 +2,16 @@
 
 One ranking is walked from its least to its most preferred item; the other gives each item a position. A pair is
 concordant where the later item also has the larger position, so each item asks how many of the items seen so far lie
-before it. The answer has four parts, each one look-up: whole blocks of 65,536 positions, spans of 2,048 inside the block,
-64-bit words inside the span, and a population count inside the word. Entering an item adds 1 to every later counter
-of its span, block and table, which is one 512-bit vector addition each. (Knight, JASA 61, 1966, counts the same inversions
-in O(log n) an item by merging.)
+before it. The answer has four parts, each one look-up: whole blocks of 65,536 positions, spans of 2,048 inside the
+block, 64-bit words inside the span, and a population count inside the word. Entering an item adds 1 to every later
+counter of its span, block and table, which is one 512-bit vector addition each. (Knight, JASA 61, 1966, counts the same
+inversions in O(log n) an item by merging.)
 
 Several rankings are walked at once: their counters are independent, which hides the latency from a vector store to the
 next look-up, and their positions lie side by side, so that one cache line serves all.
 """
+
+# pyright: reportCallIssue=false  # an intrinsic's first parameter, the typing context, is not passed by its callers
 
 import numpy as np
 from llvmlite import ir
@@ -23,16 +25,16 @@ _u = np.uint64
 
 
 @intrinsic
-def _popcount(typingctx, word):  # noqa: ANN001, ANN202, ARG001
+def _popcount(typingctx, word):
     """Number of bits set in ``word``."""
     return types.uint64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
 
 
 @intrinsic
-def _count_after(typingctx, counters, start, entry):  # noqa: ANN001, ANN202, ARG001
+def _count_after(typingctx, counters, start, entry):
     """Add 1 to ``counters[start + k]`` for every k in (entry, WORDS); one masked vector addition."""
 
-    def codegen(context, builder, signature, args):  # noqa: ANN001, ANN202
+    def codegen(context, builder, signature, args):
         element = ir.IntType(signature.args[0].dtype.bitwidth)
         vector = ir.VectorType(element, WORDS)
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -49,11 +51,11 @@ def _count_after(typingctx, counters, start, entry):  # noqa: ANN001, ANN202, AR
 
 
 @njit(nogil=True, cache=True)
-def sort_rows(ranks, order, starts):  # noqa: ANN001, ANN201
+def sort_rows(ranks, order, starts):
     """Counting sort of the dense ranks (m, n).
 
-    Fills ``order`` (m, n) with the ranked items from least to most preferred, and ``starts`` (m, n + 1): tie group r of a
-    row is ``order[starts[r] : starts[r + 1]]``; groups that do not exist are empty.
+    Fills ``order`` (m, n) with the ranked items from least to most preferred, and ``starts`` (m, n + 1): tie group r of
+    a row is ``order[starts[r] : starts[r + 1]]``; groups that do not exist are empty.
     """
     m, n = ranks.shape
     free = np.empty(n, np.int64)
@@ -67,7 +69,7 @@ def sort_rows(ranks, order, starts):  # noqa: ANN001, ANN201
 
 
 @njit(nogil=True, cache=True)
-def place_rows(ranks, placed, groups):  # noqa: ANN001, ANN201
+def place_rows(ranks, placed, groups):
     """Lay the dense ranks (w, n) of w rows side by side: ``placed[w * item + row]``, unranked as the largest unsigned.
 
     ``groups`` (w, n, 2) gets the first position of every tie group twice; it may have no items when all rows are plain.
@@ -85,7 +87,7 @@ def place_rows(ranks, placed, groups):  # noqa: ANN001, ANN201
 
 
 @njit(nogil=True, cache=True)
-def _group_starts(ranks, starts, free):  # noqa: ANN001, ANN202
+def _group_starts(ranks, starts, free):
     """First position of every tie group in sorted order, into ``starts`` (n + 1) and ``free`` (n)."""
     free[:] = 0
     for r in ranks:
@@ -100,8 +102,8 @@ def _group_starts(ranks, starts, free):  # noqa: ANN001, ANN202
 
 
 @njit(nogil=True, cache=True)
-def plain_tile(order, placed, width, r0, r1, c0, lower, sets, score):  # noqa: ANN001, ANN201
-    """Concordant minus discordant pairs of rows [r0, r1) with ``width`` columns from c0 on; all complete and without ties.
+def plain_tile(order, placed, width, r0, r1, c0, lower, sets, score):
+    """Concordant minus discordant pairs of rows [r0, r1) with ``width`` columns from c0 on, all complete and untied.
 
     ``order`` is that of :func:`sort_rows`, ``placed`` that of :func:`place_rows` for the columns, ``sets`` comes from
     :func:`empty_sets`. With ``lower``, rows above column c0 are left out.
@@ -122,12 +124,14 @@ def plain_tile(order, placed, width, r0, r1, c0, lower, sets, score):  # noqa: A
 
 
 @njit(nogil=True, cache=True)
-def tied_tile(order, starts, placed, groups, r0, r1, c0, lower, sets, score, strict):  # noqa: ANN001, ANN201
-    """The same for rankings with ties or unranked items; also the pairs ordered strictly by both, if ``strict`` has rows.
+def tied_tile(order, starts, placed, groups, r0, r1, c0, lower, sets, score, strict):
+    """The same for rankings with ties or unranked items, and the pairs ordered strictly by both.
 
-    The items of one tie group of the walked ranking first all ask, then all enter, so that they never meet. In the others
-    an item enters at the next free position of its tie group: ``groups[row, g]`` holds the first and the next free position
-    of group g, side by side for the cache's sake, and their difference is how many equal items have been seen.
+    ``strict`` may have no rows, when nobody asked for it. The items of one tie group of the walked ranking first all
+    ask, then all enter, so that they never meet. In the others an item enters at the next free position of its tie
+    group: ``groups[row, g]`` holds the first and the next free position of group g, side by side for the cache's sake,
+        and their difference is how many equal items have been
+    seen.
     """
     width = groups.shape[0]
     unranked = _u(np.iinfo(placed.dtype).max)
@@ -166,7 +170,7 @@ def tied_tile(order, starts, placed, groups, r0, r1, c0, lower, sets, score, str
 
 
 @njit(nogil=True, cache=True)
-def _clear(width, words, spans, blocks, tables):  # noqa: ANN001, ANN202
+def _clear(width, words, spans, blocks, tables):
     """Empty the sets; returns the number of positions that each row's set can hold."""
     words[:], spans[:], blocks[:] = 0, 0, 0
     if tables is not None:
@@ -175,7 +179,7 @@ def _clear(width, words, spans, blocks, tables):  # noqa: ANN001, ANN202
 
 
 @njit(nogil=True, cache=True)
-def _seen_before(p, words, spans, blocks, tables):  # noqa: ANN001, ANN202
+def _seen_before(p, words, spans, blocks, tables):
     """How many positions of the set before ``p`` have been entered."""
     below = (_u(1) << (p & _u(63))) - _u(1)
     inside = _popcount(words[p >> _u(6)] & below) + _u(spans[p >> _u(6)]) + _u(blocks[p >> _u(11)])
@@ -183,7 +187,7 @@ def _seen_before(p, words, spans, blocks, tables):  # noqa: ANN001, ANN202
 
 
 @njit(nogil=True, cache=True)
-def _enter(p, end, words, spans, blocks, tables):  # noqa: ANN001, ANN202
+def _enter(p, end, words, spans, blocks, tables):
     """Enter position ``p`` into its set, which ends before position ``end``."""
     word, span = p >> _u(6), p >> _u(11)
     words[word] |= _u(1) << (p & _u(63))

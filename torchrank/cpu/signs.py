@@ -53,7 +53,12 @@ class _Planes:
             rows = slice(tile.r0, tile.r1)
             circle = np.empty(2 * n + 64, self.unsigned)
             planes.fill_planes(
-                self.ranks[tile.batch, rows], first, last, circle, self.signs[tile.batch, rows], self.strict[tile.batch, rows]
+                self.ranks[tile.batch, rows],
+                first,
+                last,
+                circle,
+                self.signs[tile.batch, rows],
+                self.strict[tile.batch, rows],
             )
 
         self.job.run([Tile(batch, *rows, 0, 0) for batch in range(b) for rows in spans(m, 16)], fill)
@@ -65,13 +70,13 @@ def _compare(job: Job, block: Block, rows: _Planes, columns: _Planes, share: flo
     strict = job.strict[block.batches, block.rows, block.columns]
 
     def compare(tile: Tile) -> None:
-        b, *part = tile
+        b, r0, r1, c0, c1 = tile
+        x, y, lower = rows.signs[b], columns.signs[b], block.lower
         if job.plain:
-            planes.plain_tile(rows.signs[b], columns.signs[b], *part, block.lower, score[b])
+            planes.plain_tile(x, y, r0, r1, c0, c1, lower, score[b])
         else:
-            planes.masked_tile(
-                rows.signs[b], columns.signs[b], rows.strict[b], columns.strict[b], *part, block.lower, score[b], strict[b]
-            )
+            strict_x, strict_y = rows.strict[b], columns.strict[b]
+            planes.masked_tile(x, y, strict_x, strict_y, r0, r1, c0, c1, lower, score[b], strict[b])
         if finished:
             job.mirror(block, tile)
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.pair_counts import pair_counts as pair_counts_op
-from torchrank.rankings.validate import Matrix, Scores, ScorePair, check_choice, check_count, score_pair
+from torchrank.rankings.validate import ScorePair, Scores, check_choice, check_count, score_pair
 
 MISSING = ("raise", "pairwise")
 _BLOCK_ELEMENTS = 2**20
@@ -29,7 +29,7 @@ class Counts(NamedTuple):
 
     def row_blocks(self) -> "Iterator[tuple[slice, Counts]]":
         """Cut into blocks of rows, so that floating-point temporaries stay small beside the result."""
-        rows, width = self.score.shape[-2:]
+        rows = self.score.shape[-2]
         step = max(1, _BLOCK_ELEMENTS // max(1, self.score.numel() // max(1, rows)))
         for start in range(0, rows, step):
             block = slice(start, start + step)
@@ -73,8 +73,8 @@ def count_pairs(
 def _pairwise(x: Tensor, y: Tensor | None, op: Callable[..., tuple[Tensor, Tensor]]) -> Counts:
     """Counts over commonly ranked items.
 
-    A pair that y ranks is ordered strictly by y with its ties broken, so the pairs that x orders strictly among those are
-    the ones ordered strictly by x and the tie-broken y.
+    A pair that y ranks is ordered strictly by y with its ties broken, so the pairs that x orders strictly among those
+    are the ones ordered strictly by x and the tie-broken y.
     """
     score, strict_xy = op(x, y)
     other = x if y is None else y

@@ -16,12 +16,12 @@ class _PiecewiseConstant(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         raise RuntimeError(
-            "Kendall counts are piecewise constant in the scores, so their gradient is zero or undefined: detach the scores "
-            "(X.detach()); lam and weights stay differentiable"
+            "Kendall counts are piecewise constant in the scores, so their gradient is zero or undefined: detach the "
+            "scores (X.detach()); lam and weights stay differentiable"
         )
 
 
 def without_gradient(result: Tensor, *scores: Tensor | None) -> Tensor:
-    """``result``, which was counted from ``scores``; backward raises ``RuntimeError`` where those require a gradient."""
+    """``result``, counted from ``scores``; backward raises ``RuntimeError`` where those require a gradient."""
     asking = [s for s in scores if s is not None and s.requires_grad]
     return _PiecewiseConstant.apply(result, *asking) if asking and torch.is_grad_enabled() else result

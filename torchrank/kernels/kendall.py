@@ -52,9 +52,9 @@ def kendall_gram(
     .. math:: K_a(x, y) = \frac{n_c - n_d}{n(n-1)/2}, \qquad
               K_b(x, y) = \frac{K_a(x, y)}{\sqrt{K_a(x, x) K_a(y, y)}}
 
-    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 2 and section 3.2; the second is Kendall's tau-b). Without ties the two
-    are equal. Counts are exact integers, divided once in float64. Both kernels are positive semi-definite. A constant row
-    has no order: its kernel with every row, itself included, is 0.
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 3; the second is its cosine, Kendall's tau-b). Without ties the two
+    are equal. Counts are exact integers, divided once in float64. Both kernels are positive semi-definite. A
+    constant row has no order: its kernel with every row, itself included, is 0.
 
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked. Any real dtype.
@@ -71,7 +71,8 @@ def kendall_gram(
         float64 for NumPy); a NumPy array for NumPy input.
 
     Raises:
-        ValueError: unranked items with ``missing="raise"``; fewer than two items; shapes, devices or words that do not fit.
+        ValueError: unranked items with ``missing="raise"``; fewer than two items; shapes, devices or words that do not
+            fit.
         TypeError: scores that are not real numbers.
         RuntimeError: ``method`` has no engine on this device; backward through the scores (see below).
 
@@ -87,11 +88,9 @@ def kendall_gram(
     )
 
     def kernel(c: Counts) -> Tensor:
-        if variant == "a":
-            scale = c.pairs.to(torch.float64)
-        else:  # the root of the product, not the product of roots: then equal counts give exactly 1
-            scale = (c.strict_x.to(torch.float64) * c.strict_y).sqrt_()
-        return c.score / scale.clamp_(min=1)  # where the scale is 0, so is the score
+        # The root of the product, not the product of roots: then equal counts give exactly 1.
+        squared = c.pairs.to(torch.float64) ** 2 if variant == "a" else c.strict_x.to(torch.float64) * c.strict_y
+        return c.score / squared.sqrt_().clamp_(min=1)  # where the scale is 0, so is the score
 
     return pair.wrap(without_gradient(_by_rows(counts, kernel, pair.dtype), pair.X, pair.Y))
 
@@ -111,9 +110,9 @@ def kendall_distance(
 
     .. math:: d_p(x, y) = n_d + p\, t
 
-    with :math:`n_d` discordant pairs, t pairs tied in exactly one of the two rankings and p the ``tie_penalty`` (Fagin et
-    al., SIAM J. Discrete Math. 20(3), 2006). For p = 1/4 it is :math:`n(n-1)/8` times the squared distance of the Kendall
-    kernel's feature vectors; below 1/4 no kernel belongs to it.
+    with :math:`n_d` discordant pairs, t pairs tied in exactly one of the two rankings and p the ``tie_penalty`` (Fagin
+    et al., SIAM J. Discrete Math. 20(3), 2006). For p = 1/4 it is :math:`n(n-1)/8` times the squared distance of the
+    Kendall kernel's feature vectors; below 1/4 no kernel belongs to it.
 
     Args:
         X: as for :func:`kendall_gram`, as are ``Y``, ``missing``, ``method``, ``workspace`` and ``progress``.
@@ -126,7 +125,8 @@ def kendall_distance(
         progress: see there.
 
     Returns:
-        ``(..., m, m2)`` distances, dtype and kind as for :func:`kendall_gram`. Rows without two common items have distance 0.
+        ``(..., m, m2)`` distances, dtype and kind as for :func:`kendall_gram`. Rows without two common items have
+        distance 0.
 
     Raises:
         ValueError, TypeError, RuntimeError: as :func:`kendall_gram`, and for a negative or NaN ``tie_penalty``.
@@ -206,8 +206,9 @@ def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
 
     .. math:: \Phi(x) = \binom{n}{2}^{-1/2} \big(\operatorname{sign}(x_i - x_j)\big)_{i < j}
 
-    (Jiao and Vert, 2018, equation 3), so that ``kendall_features(X) @ kendall_features(Y).T`` is ``kendall_gram(X, Y)`` of
-    the same variant up to rounding. Columns are in the order of ``torch.triu_indices(n, n, 1)``.
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, theorem 1), so that ``kendall_features(X) @ kendall_features(Y).T`` is
+    ``kendall_gram(X, Y)`` of the same variant up to rounding. Columns are in the order of ``torch.triu_indices(n, n,
+    1)``.
 
     Args:
         X: ``(..., m, n)`` complete scores, larger = preferred.

@@ -25,13 +25,13 @@ def mallows_gram(
 
     .. math:: K(x, y) = e^{-\lambda\, d(x, y)}, \qquad d = n_d + p\, t
 
-    with the distance of :func:`torchrank.kendall_distance` (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 4). With ties
-    the exponential of the bare discordance count is not positive definite: a pair tied in exactly one ranking has to count
-    at least 1/4, for which d belongs to the Kendall kernel's own feature space.
+    with the distance of :func:`torchrank.kendall_distance` (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 2). With
+    ties the exponential of the bare discordance count is not positive definite: a pair tied in exactly one ranking has
+    to count at least 1/4, for which d belongs to the Kendall kernel's own feature space.
 
     Distances grow as n^2: for n = 1000 random rankings differ in about 250,000 pairs, and exp(-0.01 d) is 0 off the
-    diagonal. With ``normalize=True`` the distance is a share of the n(n-1)/2 pairs, and ``lam`` of order 1 to 10 is useful
-    for every n.
+    diagonal. With ``normalize=True`` the distance is a share of the n(n-1)/2 pairs, and ``lam`` of order 1 to 10 is
+    useful for every n.
 
     Args:
         X: as for :func:`torchrank.kendall_gram`, as are ``Y``, ``missing``, ``method``, ``workspace`` and ``progress``.

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.rankings.validate import Matrix, Scores, check_at_least
@@ -18,9 +17,9 @@ from torchrank.rankings.validate import Matrix, Scores, check_at_least
 class RankKernel(nn.Module, ABC):
     """A kernel on rankings.
 
-    Called with score matrices it returns their Gram matrix, called with two vectors one number, so that it can be handed to
-    scikit-learn as it is: ``SVC(kernel=kernel)`` calls it with matrices, ``KernelRidge(kernel=kernel)`` with pairs of
-    vectors. Elsewhere, and wherever speed matters, compute the matrix once and pass ``kernel="precomputed"``.
+    Called with score matrices it returns their Gram matrix, called with two vectors one number, so that it can be
+    handed to scikit-learn as it is: ``SVC(kernel=kernel)`` calls it with matrices, ``KernelRidge(kernel=kernel)`` with
+    pairs of vectors. Elsewhere, and wherever speed matters, compute the matrix once and pass ``kernel="precomputed"``.
     """
 
     _settings: tuple[str, ...]
@@ -32,10 +31,10 @@ class RankKernel(nn.Module, ABC):
     def forward(self, X: Scores, Y: Scores | None = None) -> Matrix:
         """The Gram matrix of ``X`` ``(..., m, n)`` and ``Y`` ``(..., m2, n)``, or a number for two vectors ``(n,)``."""
         x = X if isinstance(X, Tensor) else np.asarray(X)
-        y = x if Y is None else Y if isinstance(Y, Tensor) else np.asarray(Y)
-        if x.ndim == 1 and y.ndim == 1:
-            return self.gram(x[None], y[None])[0, 0]
-        return self.gram(x, None if Y is None else y)
+        y = Y if Y is None or isinstance(Y, Tensor) else np.asarray(Y)
+        if x.ndim == 1 and (y is None or y.ndim == 1):
+            return self.gram(x[None], None if y is None else y[None])[0, 0]
+        return self.gram(x, y)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments with their present values, in the manner of scikit-learn."""
@@ -86,8 +85,8 @@ class KendallKernel(RankKernel):
 class MallowsKernel(RankKernel):
     """Mallows kernel with a learnable concentration; see :func:`torchrank.mallows_gram` for what it computes.
 
-    The parameter is ``log_lam``, so that ``lam`` stays positive whatever an optimiser does. It is kept in float64, since a
-    rounded ``lam`` is multiplied by large distances; a scalar does not change the dtype of the result.
+    The parameter is ``log_lam``, so that ``lam`` stays positive whatever an optimiser does. It is kept in float64,
+    since a rounded ``lam`` is multiplied by large distances; a scalar does not change the dtype of the result.
 
     Args:
         lam: concentration to start from, greater than 0.

@@ -12,7 +12,8 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
 
     .. math:: \tilde K = (I - \tfrac{1}{m} 1 1^\top)\, K\, (I - \tfrac{1}{m} 1 1^\top)
 
-    With ``K_train`` the mean is that of the training rows: pass the ``(..., m2, m)`` block of new against training rows.
+    With ``K_train`` the mean is that of the training rows: pass the ``(..., m2, m)`` block of new against training
+    rows.
 
     Args:
         K: ``(..., m, m)`` symmetric, or ``(..., m2, m)`` beside ``K_train``.
@@ -28,7 +29,9 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
     gram, foreign = _as_gram(K, "K", square=K_train is None)
     train = gram if K_train is None else _as_gram(K_train, "K_train", square=True)[0]
     if gram.shape[-1] != train.shape[-1]:
-        raise ValueError(f"K has {gram.shape[-1]} columns and K_train {train.shape[-1]}; both stand for the training rows")
+        raise ValueError(
+            f"K has {gram.shape[-1]} columns and K_train {train.shape[-1]}; both stand for the training rows"
+        )
     train_means = train.mean(dim=-1)
     means = train_means if K_train is None else gram.mean(dim=-1)
     centred = gram - (means[..., :, None] + train_means[..., None, :]) + train_means.mean(dim=-1)[..., None, None]
@@ -57,7 +60,9 @@ def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None
     column_norms = row_norms if columns is None else torch.as_tensor(columns, device=gram.device)
     for norms, name, size in ((row_norms, "rows", gram.shape[-2]), (column_norms, "columns", gram.shape[-1])):
         if norms.shape[-1:] != (size,):
-            raise ValueError(f"{name} has shape {tuple(norms.shape)}; K of shape {tuple(gram.shape)} needs {size} squared norms")
+            raise ValueError(
+                f"{name} has shape {tuple(norms.shape)}; K of shape {tuple(gram.shape)} needs {size} squared norms"
+            )
     product = row_norms[..., :, None] * column_norms[..., None, :]
     scaled = torch.where(product > 0, gram / torch.where(product > 0, product, 1).sqrt(), 0)
     return to_numpy(scaled) if foreign else scaled

@@ -11,8 +11,8 @@ from torchrank.rankings import ties, validate
 def dense_ranks(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
     """Dense ranks and strict pairs of each row; see :func:`torchrank.rankings.ties.dense_ranks`.
 
-    ``unranked`` is "allow", or the remedy to name in the ``ValueError`` that the first unranked item of ``name`` raises.
-    The check looks at values, so it lives in an op: graphs that torch.compile makes keep it.
+    ``unranked`` is "allow", or the remedy to name in the ``ValueError`` that the first unranked item of ``name``
+    raises. The check looks at values, so it lives in an op: graphs that torch.compile makes keep it.
     """
     return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
 

@@ -11,7 +11,10 @@ def why_missing(device_type: str) -> str | None:
     """None if the device type has its fast engines, else the reason with the remedy."""
     module = ENGINE_MODULE.get(device_type)
     if module is None:
-        return f"no fast engine is written for {device_type!r} tensors; move them to the CPU or to CUDA, or use method='reference'"
+        return (
+            f"no fast engine is written for {device_type!r} tensors; "
+            "move them to the CPU or to CUDA, or use method='reference'"
+        )
     try:
         importlib.import_module(module)
     except ImportError as error:

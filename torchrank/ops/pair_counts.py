@@ -66,7 +66,9 @@ def _(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, pr
 if find_spec("triton") is not None:
 
     @pair_counts.register_kernel("cuda")
-    def _(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
+    def _(
+        x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
+    ) -> tuple[Tensor, Tensor]:
         if method == "reference" or why_missing("cuda"):
             return _reference_or_refuse(x, y, strict, method, workspace)
         from kernels_triton.pair_counts import launch

@@ -21,8 +21,8 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
         n_items: number of items n; None means the largest index plus 1.
 
     Returns:
-        ``(m, n)`` scores: the last of k listed items gets 1, the first k; NaN for items that are not listed. float64 for
-        NumPy and lists, torch's default dtype for tensors.
+        ``(m, n)`` scores: the last of k listed items gets 1, the first k; NaN for items that are not listed. float64
+        for NumPy and lists, torch's default dtype for tensors.
 
     Raises:
         ValueError: an item listed twice, an index below -1 or of ``n_items`` and above, an item after padding.
@@ -78,14 +78,15 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     """Scores of rankings given as positions: 1 for the most preferred item.
 
     Args:
-        positions: ``(..., m, n)`` positions of at least 1; NaN = unranked. Equal positions are ties, and positions between
+        positions: ``(..., m, n)`` positions of at least 1; NaN = unranked. Equal positions are ties, and positions
+            between
             whole ones (1.5 for two items sharing 1 and 2) are fine.
         unranked: another value that stands for unranked, such as 0.
         ties: "allow" or "raise".
 
     Returns:
-        ``(..., m, n)`` scores, n + 1 - position and NaN where unranked; dtype of the positions if floating, else float64 for
-        NumPy and torch's default for tensors.
+        ``(..., m, n)`` scores, n + 1 - position and NaN where unranked; dtype of the positions if floating, else
+        float64 for NumPy and torch's default for tensors.
 
     Raises:
         ValueError: a position below 1, or used twice with ``ties="raise"``; the message names row, item and value.
@@ -101,7 +102,9 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     if bool(wrong.any()):
         *row, item = (int(i) for i in wrong.nonzero()[0])
         hint = "" if unranked is not None else f"; if it means unranked, pass unranked={table[(*row, item)].item():g}"
-        raise ValueError(f"positions has {table[(*row, item)].item():g} at row {_place(row)}, item {item}; the best is 1{hint}")
+        raise ValueError(
+            f"positions has {table[(*row, item)].item():g} at row {_place(row)}, item {item}; the best is 1{hint}"
+        )
     scores = (table.shape[-1] + 1 - table.to(dtype)).masked_fill(missing, torch.nan)
     if ties == "raise":
         _refuse_ties(dense_ranks(sortable(scores))[0], "positions", "pass ties='allow' if they are meant")
@@ -150,7 +153,9 @@ def _padded(orders: np.ndarray | Sequence[Any]) -> np.ndarray:
     rows = [np.asarray(row) for row in orders]
     for index, row in enumerate(rows):
         if row.size and row.dtype.kind not in "iu":
-            raise TypeError(f"orders has dtype {row.dtype} in row {index}; expected integer item indices, padded with -1")
+            raise TypeError(
+                f"orders has dtype {row.dtype} in row {index}; expected integer item indices, padded with -1"
+            )
     table = np.full((len(rows), max((row.size for row in rows), default=0)), -1, np.int64)
     for index, row in enumerate(rows):
         table[index, : row.size] = row
@@ -163,17 +168,22 @@ def _check_orders(orders: Tensor, n: int) -> None:
     if bool(wrong.any()):
         row, place = (int(i) for i in wrong.nonzero()[0])
         raise ValueError(
-            f"orders has {int(orders[row, place])} at row {row}, place {place}; expected an item from 0 to {n - 1}, or -1 as padding"
+            f"orders has {int(orders[row, place])} at row {row}, place {place}; "
+            f"expected an item from 0 to {n - 1}, or -1 as padding"
         )
     late = (orders[:, 1:] >= 0) & (orders[:, :-1] < 0)
     if bool(late.any()):
         row, place = (int(i) for i in late.nonzero()[0])
-        raise ValueError(f"orders has padding before the end of row {row}, at place {place}; -1 may only follow the last item")
+        raise ValueError(
+            f"orders has padding before the end of row {row}, at place {place}; -1 may only follow the last item"
+        )
     in_order = orders.sort(dim=-1).values
     twice = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)
     if bool(twice.any()):
         row, place = (int(i) for i in twice.nonzero()[0])
-        raise ValueError(f"orders lists item {int(in_order[row, place])} twice in row {row}; each item can be placed once")
+        raise ValueError(
+            f"orders lists item {int(in_order[row, place])} twice in row {row}; each item can be placed once"
+        )
 
 
 def _refuse_ties(ranks: Tensor, name: str, remedy: str) -> None:

@@ -11,8 +11,8 @@ def dense_ranks(
 ) -> tuple[Tensor, Tensor]:
     """Rank the items of every row and count the pairs that it orders strictly.
 
-    Ranks are dense: 0 for the least preferred items, equal for tied ones, no number left out. Rows are sorted in blocks,
-    so that the sort's own workspace stays below 256 MiB whatever the number of rows.
+    Ranks are dense: 0 for the least preferred items, equal for tied ones, no number left out. Rows are sorted in
+    blocks, so that the sort's own workspace stays below 256 MiB whatever the number of rows.
 
     Returns:
         ranks: ``(..., n)`` int32 in ``[0, n)``, ``-1`` for unranked items.

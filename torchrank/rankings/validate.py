@@ -1,13 +1,14 @@
 """The only input checker: what users pass becomes score tensors here, or a message that says what to do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
-Scores: TypeAlias = Tensor | np.ndarray | Sequence[Any]
+Scores: TypeAlias = Tensor | ArrayLike
 Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for NumPy, tensor for tensor
 
 
@@ -30,19 +31,24 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
         TypeError: complex, object, string or date values.
         ValueError: fewer than ``least_dims`` dimensions or fewer than two items.
     """
-    foreign = not isinstance(X, Tensor)
-    scores = _from_array(np.asarray(X), name) if foreign else X
+    scores = X if isinstance(X, Tensor) else _from_array(np.asarray(X), name)
     if scores.is_complex() or scores.is_quantized:
-        raise TypeError(f"{name} has dtype {scores.dtype}; scores must be real numbers or bool, since complex ones have no order")
+        raise TypeError(
+            f"{name} has dtype {scores.dtype}; scores must be real numbers or bool, since complex ones have no order"
+        )
     if scores.layout != torch.strided:
         raise TypeError(f"{name} has layout {scores.layout}; pass a dense tensor, {name}.to_dense()")
     if scores.ndim < least_dims:
         shape = tuple(scores.shape)
         hint = f"; for one ranking pass {name}[None, :]" if scores.ndim == 1 else ""
-        raise ValueError(f"{name} has shape {shape}; expected (..., rankings, items) with at least {least_dims} dimensions{hint}")
+        raise ValueError(
+            f"{name} has shape {shape}; expected (..., rankings, items) with at least {least_dims} dimensions{hint}"
+        )
     if scores.shape[-1] < 2:
-        raise ValueError(f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least 2 items")
-    return scores, foreign
+        raise ValueError(
+            f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least 2 items"
+        )
+    return scores, not isinstance(X, Tensor)
 
 
 def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
@@ -50,14 +56,17 @@ def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
 
     Raises:
         TypeError: as :func:`as_scores`.
-        ValueError: wrong dimensions, different numbers of items, different devices, batch dimensions that do not broadcast.
+        ValueError: wrong dimensions, different numbers of items, different devices, batch dimensions that do not
+            broadcast.
     """
     x, foreign = as_scores(X, "X")
     if Y is None:
         return ScorePair(x, None, real_dtype(x, foreign=foreign), to_numpy if foreign else _same)
     y, y_foreign = as_scores(Y, "Y")
     if x.shape[-1] != y.shape[-1]:
-        raise ValueError(f"X ranks {x.shape[-1]} items and Y ranks {y.shape[-1]}; both must rank the same items, column by column")
+        raise ValueError(
+            f"X ranks {x.shape[-1]} items and Y ranks {y.shape[-1]}; both must rank the same items, column by column"
+        )
     if x.device != y.device:
         raise ValueError(f"X is on {x.device} and Y on {y.device}; move one of them, for example Y.to(X.device)")
     try:
@@ -104,7 +113,7 @@ def check_count(value: object, name: str, least: int, unit: str = "") -> None:
 
 
 def refuse_unranked(ranks: Tensor, name: str, remedy: str) -> None:
-    """Raise ``ValueError`` naming the first unranked item of ``ranks`` (..., n); looks at values, so call it inside an op."""
+    """Raise ``ValueError`` naming the first unranked item of ``ranks`` (..., n); looks at values: for use in ops."""
     if ranks.numel() == 0 or int(ranks.min()) >= 0:
         return
     *batch, row, item = (int(i) for i in (ranks < 0).nonzero()[0])
@@ -124,7 +133,8 @@ def _same(result: Tensor) -> Tensor:
 def _from_array(array: np.ndarray, name: str) -> Tensor:
     if array.dtype.kind not in "biuf":
         raise TypeError(
-            f"{name} has dtype {array.dtype}; scores must be real numbers or bool (use NaN for unranked items and a float dtype)"
+            f"{name} has dtype {array.dtype}; scores must be real numbers or bool "
+            "(for unranked items use NaN and a float dtype)"
         )
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

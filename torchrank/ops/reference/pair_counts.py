@@ -44,7 +44,7 @@ def _signs(ranks: Tensor, i: Tensor, j: Tensor) -> Tensor:
     return torch.where((first < 0) | (second < 0), 0, sign).to(torch.float32)
 
 
-def _pair_blocks(n: int, rows: int, workspace: int, device: torch.device):  # noqa: ANN202
+def _pair_blocks(n: int, rows: int, workspace: int, device: torch.device):
     """Blocks of index pairs i < j whose sign features fit the workspace and whose sums are exact in float32."""
     block = max(1, min(workspace // (24 * max(rows, 1)), _EXACT_FLOAT32))
     first = 0
