@@ -2,14 +2,21 @@
 
 from torchrank.conditional.closed_form import kron_rank_rls, kron_rls, two_step_loo, two_step_rls
 from torchrank.conditional.eigen import KroneckerEigh
+from torchrank.conditional.iterative import kron_edge_rls, kron_iterative_rls, observed_edges
+from torchrank.conditional.krylov import FitState, IterativeFit
 from torchrank.conditional.pair_kernels import PairKernel, antisymmetrize, symmetrize
 
 __all__ = [
+    "FitState",
+    "IterativeFit",
     "KroneckerEigh",
     "PairKernel",
     "antisymmetrize",
+    "kron_edge_rls",
+    "kron_iterative_rls",
     "kron_rank_rls",
     "kron_rls",
+    "observed_edges",
     "symmetrize",
     "two_step_loo",
     "two_step_rls",

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 Solve = Callable[[Tensor, Tensor], Tensor]
 
@@ -36,6 +37,58 @@ def kernel_gradients(W: Tensor, A: Tensor, K_start: Tensor, K_end: Tensor) -> tu
     start = -torch.einsum("bij,bkj->ik", W @ K_end, A)
     end = -torch.einsum("bji,bjk->ik", A, K_start @ W)
     return (start + start.mT) / 2, (end + end.mT) / 2
+
+
+def attach_gradients(
+    duals: Tensor,
+    y: Tensor,
+    K_start: Tensor,
+    K_end: Tensor,
+    lam: Tensor,
+    solve: Callable[[Tensor], Tensor],
+    to_matrix: Callable[[Tensor], Tensor],
+) -> Tensor:
+    """Duals ``(q,)`` of edges that an iteration has found, with first derivatives for labels, kernels and ``lam``.
+
+    Args:
+        duals: ``solve(y)``.
+        y: ``(q,)`` labels.
+        K_start: ``(m, m)``.
+        K_end: ``(n, n)``.
+        lam: a number.
+        solve: labels to duals, a symmetric linear operator.
+        to_matrix: sums ``(q,)`` duals into the ``(m, n)`` matrix ``A`` with predictions ``K_start A K_end``.
+    """
+    return _Attach.apply(duals, y, K_start, K_end, lam, solve, to_matrix)
+
+
+class _Attach(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        duals: Tensor,
+        y: Tensor,
+        K_start: Tensor,
+        K_end: Tensor,
+        lam: Tensor,
+        solve: Callable[[Tensor], Tensor],
+        to_matrix: Callable[[Tensor], Tensor],
+    ) -> Tensor:
+        ctx.save_for_backward(duals, K_start, K_end)
+        ctx.solve, ctx.to_matrix = solve, to_matrix
+        return duals.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, *grads: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        duals, K_start, K_end = ctx.saved_tensors
+        w = ctx.solve(grads[0])
+        d_start = d_end = None
+        if ctx.needs_input_grad[2] or ctx.needs_input_grad[3]:
+            d_start, d_end = kernel_gradients(ctx.to_matrix(w), ctx.to_matrix(duals), K_start, K_end)
+        return None, w, d_start, d_end, -w.dot(duals).double(), None, None
 
 
 class _Solve(torch.autograd.Function):

@@ -1,18 +1,17 @@
 """Conditional ranking by iterations: incomplete graphs, repeated edges, symmetric ranking, early stopping."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from torchrank.conditional.adjoint import kernel_gradients
+from torchrank.conditional.adjoint import attach_gradients
 from torchrank.conditional.arguments import (
     DIRECTIONS,
     LOSSES,
     Array,
-    cross_kernel,
     edge_labels,
     edge_list,
     kernel_pair,
@@ -21,48 +20,12 @@ from torchrank.conditional.arguments import (
     scalar_regularization,
     wrapper,
 )
+from torchrank.conditional.krylov import METHODS, FitState, IterativeFit, Settings, run
 from torchrank.conditional.pair_kernels import EdgeProduct, apply_relation, check_relation
-from torchrank.conditional.systems import CompleteSystem, EdgeSystem, System
-from torchrank.linalg import Iteration, KrylovSolution, as_double, bicgstab, cg, kron_matmul, psd_eigh
+from torchrank.conditional.systems import CompleteSystem, EdgeSystem
+from torchrank.linalg import psd_eigh
 from torchrank.metrics import conditional_ranking_error
 from torchrank.rankings.validate import check_at_least, check_choice
-
-METHODS = {"cg": cg, "bicgstab": bicgstab}
-
-
-@dataclass(frozen=True)
-class FitState:
-    """What a callback sees after each iteration."""
-
-    n_iter: int  # counted from 1
-    residual: float  # relative residual of the linear system
-    error: float | None  # on the validation edges, where there are some
-    duals: Callable[[], Tensor]  # computes the current duals, a copy
-
-
-@dataclass(frozen=True)
-class IterativeFit:
-    """Duals and how they were reached."""
-
-    duals: Array  # (q,) one for each edge, or (m, n) for a complete graph
-    pair_duals: Array  # (m, n): predictions are K pair_duals K^T, whatever the relation
-    n_iter: int  # iterations done
-    converged: bool  # the relative residual is within the tolerance
-    reason: str  # why the iteration ended: "tolerance", "validation", "callback", "max_iter" or "breakdown"
-    residuals: tuple[float, ...]  # relative residual at the start and after each iteration
-    errors: tuple[float, ...] = field(default=())  # validation error after each iteration
-    best_iter: int | None = None  # the iteration whose duals these are, where validation chose it
-
-    def predict(self, K_start: Array, K_end: Array | None = None) -> Array:
-        """Scores ``(r, s)`` of all pairs of nodes, from kernels with the training nodes ``(r, m)`` and ``(s, n)``.
-
-        ``K_end=None`` takes ``K_start`` for both sides. Products are computed in float64.
-        """
-        weights = real_tensor(self.pair_duals, "pair_duals")
-        left = cross_kernel(K_start, "K_start", weights.shape[0], weights)
-        right = left if K_end is None else cross_kernel(K_end, "K_end", weights.shape[1], weights)
-        scores = kron_matmul(as_double(left), as_double(right), as_double(weights)).to(weights)
-        return wrapper(K_start, K_end, self.pair_duals)(scores)
 
 
 def kron_edge_rls(
@@ -85,11 +48,12 @@ def kron_edge_rls(
 ) -> IterativeFit:
     """Kronecker RLS and RankRLS on any list of edges: incomplete graphs, repeated edges, loops, nodes without edges.
 
-    Minimises ``(y - G a)' L (y - G a) + lam a' G a`` over duals indexed by edge, where ``G`` is the pair kernel between the
-    edges, never formed, and ``L`` the identity (regression) or the centring over the edges of each node (ranking). A node with
-    ``l`` edges weighs ``1 / (2 l)`` times the sum over its ordered pairs of edges: equation (31) of Pahikkala et al. (2013),
-    doi:10.1007/s10994-013-5354-7, not equation (6), where nodes with many edges weigh more. An iteration takes O(q p)
-    multiplications, or two dense products where that is less; see :class:`torchrank.linalg.PairProduct`.
+    Minimises ``(y - G a)' L (y - G a) + lam a' G a`` over duals indexed by edge, where ``G`` is the pair kernel
+    between the edges, never formed, and ``L`` the identity (regression) or the centring over the edges of each node
+    (ranking). A node with ``l`` edges weighs ``1 / (2 l)`` times the sum over its ordered pairs of edges: equation
+    (31) of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, not equation (6), where nodes with many edges
+    weigh more. An iteration takes O(q p) multiplications, or two dense products where that is less; see
+    :class:`torchrank.linalg.PairProduct`.
 
     Args:
         K_start: ``(m, m)`` positive semi-definite kernel of the start nodes; nodes without edges may be among them.
@@ -101,7 +65,8 @@ def kron_edge_rls(
         direction: the ranking loss compares the edges leaving ("outgoing") or entering ("incoming") a node.
         relation: pair kernel: "ordinary", "symmetric" or "reciprocal".
         method: "cg" on the symmetric system or "bicgstab" on the reduced one, which costs two products an iteration.
-        tol: relative residual to reach; by default 1e-8 in float64 and 1e-5 in float32. 0 runs exactly ``max_iter`` iterations.
+        tol: relative residual to reach; by default 1e-8 in float64 and 1e-5 in float32. 0 runs exactly ``max_iter``
+            iterations.
         max_iter: most iterations.
         callback: sees a :class:`FitState` after each iteration and stops by returning True.
         validation: edges and labels that decide when to stop, by squared error or by the pooled error of
@@ -110,7 +75,8 @@ def kron_edge_rls(
         warm_start: ``(q,)`` duals to start from.
 
     Returns:
-        The fit. Its duals have gradients for kernels, labels and ``lam`` where the iteration converged to the tolerance.
+        The fit. Its duals have gradients for kernels, labels and ``lam`` where the iteration converged to the
+        tolerance.
 
     Raises:
         TypeError: dtypes other than float32 and float64, or mixed ones; indices that are not integers.
@@ -119,23 +85,31 @@ def kron_edge_rls(
     Warns:
         ConvergenceWarning: ``max_iter`` was not enough, or the method broke down.
     """
-    _check_choices(K_start, K_end, loss, direction, relation, method)
     start, end = kernel_pair(K_start, K_end)
+    _check_choices(K_start, K_end, loss, direction, relation)
     pairs = edge_list(edges, len(start), len(end), start.device)
     labels = edge_labels(y, pairs.shape[1], start)
     lam_ = scalar_regularization(lam, start)
-    groups = pairs[0 if direction == "outgoing" else 1] if loss == "ranking" else None
-    system = EdgeSystem(start.detach(), end.detach(), pairs, labels.detach(), groups, relation)
-    if isinstance(validation, tuple):
-        judge = _validation_judge(start.detach(), end.detach(), pairs, validation, loss, direction, relation)
-    else:
-        judge = validation
+    settings = _settings(lam_, start, method, tol, max_iter, callback, patience)
     first = None if warm_start is None else edge_labels(warm_start, pairs.shape[1], start, "warm_start").detach()
-    fit = _Fit(system, float(lam_), method, _tolerance(tol, start), max_iter, callback, judge, patience)
-    duals = fit.run(first, f"kron_edge_rls with loss={loss!r}")
-    if fit.solution.converged and judge is None:
-        duals = _Adjoint.apply(labels, start, end, lam_, duals, system, pairs, relation, fit.adjoint_settings)
-    return fit.result(duals, _scatter(duals, pairs, start, end, relation), wrapper(K_start, K_end, edges, y))
+    query = 0 if direction == "outgoing" else 1
+    K, L = start.detach(), end.detach()
+    if isinstance(validation, tuple):
+        held_out = edge_list(validation[0], len(start), len(end), start.device, "validation[0]")
+        targets = edge_labels(validation[1], held_out.shape[1], start, "validation[1]").detach()
+        scores = EdgeProduct(K, L, held_out, pairs, relation)
+        validation = partial(_held_out_error, scores, targets, held_out[query] if loss == "ranking" else None)
+    system = EdgeSystem(K, L, pairs, pairs[query] if loss == "ranking" else None, relation)
+    outcome = run(system, labels.detach(), replace(settings, validation=validation), first)
+    outcome.solution.warn_unless_converged(f"kron_edge_rls(loss={loss!r}, method={method!r})", settings.tol)
+    duals = outcome.duals
+    to_matrix = partial(_pair_duals, pairs, (len(start), len(end)), relation)
+    if outcome.solution.converged and validation is None:
+        adjoint = replace(settings, callback=None)
+        duals = attach_gradients(
+            duals, labels, start, end, lam_, lambda g: run(system, g, adjoint, None).duals, to_matrix
+        )
+    return outcome.fit(duals, to_matrix(duals), wrapper(K_start, K_end, edges, y))
 
 
 def kron_iterative_rls(
@@ -156,8 +130,8 @@ def kron_iterative_rls(
 ) -> IterativeFit:
     """Kronecker RLS and RankRLS on a complete graph by iterations, for what has no closed form.
 
-    That is the ranking loss with a symmetric or reciprocal kernel, and early stopping. After one eigen-decomposition each
-    iteration takes O(m n) operations, with the iterates that O(m n (m + n)) of them would give. No gradients.
+    That is the ranking loss with a symmetric or reciprocal kernel, and early stopping. After one eigen-decomposition
+    each iteration takes O(m n) operations, with the iterates that O(m n (m + n)) of them would give. No gradients.
 
     Args:
         K_start: as in :func:`kron_edge_rls`, and so are the others, except:
@@ -181,19 +155,20 @@ def kron_iterative_rls(
         TypeError: as :func:`kron_edge_rls`.
         ValueError: as :func:`kron_edge_rls`.
     """
-    _check_choices(K_start, K_end, loss, direction, relation, method)
     start, end = kernel_pair(K_start, K_end)
+    _check_choices(K_start, K_end, loss, direction, relation)
     labels = label_matrix(F, (len(start), len(end)), start).detach()
     if labels.ndim != 2:
         raise ValueError(f"F has shape {tuple(labels.shape)}; an iteration solves for one output at a time")
-    lam_ = scalar_regularization(lam, start)
+    settings = _settings(scalar_regularization(lam, start), start, method, tol, max_iter, callback, patience)
     start_eigen = psd_eigh(start, "K_start")
     end_eigen = start_eigen if end is start else psd_eigh(end, "K_end")
     query = (0 if direction == "outgoing" else 1) if loss == "ranking" else None
-    system = CompleteSystem(start_eigen, end_eigen, labels.to(start_eigen.values.device), query, relation)
-    fit = _Fit(system, float(lam_), method, _tolerance(tol, start), max_iter, callback, validation, patience)
-    duals = fit.run(None, f"kron_iterative_rls with loss={loss!r}").to(labels.device)
-    return fit.result(duals, apply_relation(duals, relation), wrapper(K_start, K_end, F))
+    system = CompleteSystem(start_eigen, end_eigen, query, relation)
+    outcome = run(system, labels.to(start_eigen.values), replace(settings, validation=validation), None)
+    outcome.solution.warn_unless_converged(f"kron_iterative_rls(loss={loss!r}, method={method!r})", settings.tol)
+    duals = outcome.duals.to(labels)
+    return outcome.fit(duals, apply_relation(duals, relation), wrapper(K_start, K_end, F))
 
 
 def observed_edges(F: Array) -> tuple[Array, Array]:
@@ -211,3 +186,40 @@ def observed_edges(F: Array) -> tuple[Array, Array]:
     edges = (~labels.isnan()).nonzero()
     wrap = wrapper(F)
     return wrap(edges), wrap(labels[edges[:, 0], edges[:, 1]])
+
+
+def _check_choices(K_start: Array, K_end: Array | None, loss: str, direction: str, relation: str) -> None:
+    check_choice(loss, "loss", LOSSES)
+    check_choice(direction, "direction", DIRECTIONS)
+    check_relation(relation, K_start, K_end)
+
+
+def _settings(
+    lam: Tensor,
+    like: Tensor,
+    method: str,
+    tol: float | None,
+    max_iter: int,
+    callback: Callable[[FitState], bool | None] | None,
+    patience: int,
+) -> Settings:
+    check_choice(method, "method", tuple(METHODS))
+    if tol is None:
+        tol = 1e-8 if like.dtype == torch.float64 else 1e-5
+    check_at_least(tol, "tol", 0)
+    check_at_least(max_iter, "max_iter", 1)
+    check_at_least(patience, "patience", 1)
+    return Settings(float(lam.detach()), method, tol, max_iter, callback, patience)
+
+
+def _held_out_error(scores: EdgeProduct, labels: Tensor, groups: Tensor | None, duals: Tensor) -> float:
+    predicted = scores(duals)
+    if groups is None:
+        return float((predicted - labels).square().mean())
+    return conditional_ranking_error(labels, predicted, groups).pooled
+
+
+def _pair_duals(pairs: Tensor, shape: tuple[int, int], relation: str, duals: Tensor) -> Tensor:
+    """Duals of edges summed over repeated ones, as a matrix that has the symmetry of the relation."""
+    matrix = duals.new_zeros(shape).index_put((pairs[0], pairs[1]), duals, accumulate=True)
+    return apply_relation(matrix, relation)

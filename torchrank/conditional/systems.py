@@ -1,8 +1,8 @@
 """The linear systems behind the iterative solvers: products with the edge kernel G and the centring matrix L.
 
 With duals ``a`` indexed by edge, predictions on the training edges are ``G a``. The regression loss leads to
-``(G + lam I) a = y``, the ranking loss to the symmetric ``(L G L + lam I) a = L y``, or reduced ``(L G + lam I) a = L y``,
-which has the same solution since that is centred. Both are far better conditioned than the normal equations
+``(G + lam I) a = y``, the ranking loss to the symmetric ``(L G L + lam I) a = L y``, or reduced ``(L G + lam I) a = L
+y``, which has the same solution since that is centred. Both are far better conditioned than the normal equations
 ``(G L G + lam G) a = G L y`` of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Section 4.4.
 """
 
@@ -16,9 +16,7 @@ from torchrank.linalg import Eigen
 
 
 class System(Protocol):
-    """Labels in the coordinates of the iteration and the two products it needs."""
-
-    labels: Tensor
+    """The coordinates of the iteration and the two products it needs."""
 
     def gram(self, v: Tensor) -> Tensor:
         """``G v``."""
@@ -44,18 +42,15 @@ class EdgeSystem:
         K_start: ``(m, m)``.
         K_end: ``(n, n)``.
         pairs: ``(2, q)`` start and end nodes.
-        labels: ``(q,)``.
         groups: ``(q,)`` the node whose edges the ranking loss compares, or None for the regression loss.
         relation: of the pair kernel.
     """
 
-    def __init__(
-        self, K_start: Tensor, K_end: Tensor, pairs: Tensor, labels: Tensor, groups: Tensor | None, relation: str
-    ) -> None:
-        self.labels, self._groups = labels, groups
+    def __init__(self, K_start: Tensor, K_end: Tensor, pairs: Tensor, groups: Tensor | None, relation: str) -> None:
+        self._groups = groups
         self.gram = EdgeProduct(K_start, K_end, pairs, pairs, relation)
         if groups is not None:  # a node without edges has no group to divide by
-            self._sizes = torch.bincount(groups, minlength=1).clamp(min=1).to(labels.dtype)
+            self._sizes = torch.bincount(groups, minlength=1).clamp(min=1).to(K_start.dtype)
 
     def center(self, v: Tensor) -> Tensor:
         """Subtract the mean over each group."""
@@ -82,19 +77,16 @@ class CompleteSystem:
     Args:
         start: all eigenpairs of the kernel of the start nodes.
         end: those of the end nodes; the same object for one set of nodes.
-        labels: ``(m, n)``.
         query: the axis of the nodes whose edges the ranking loss compares, or None for the regression loss.
         relation: of the pair kernel.
     """
 
-    def __init__(self, start: Eigen, end: Eigen, labels: Tensor, query: int | None, relation: str) -> None:
-        dtype = labels.dtype
-        self._V, self._U = start.vectors.to(dtype), end.vectors.to(dtype)
-        self._values = torch.outer(start.values, end.values).to(dtype)
+    def __init__(self, start: Eigen, end: Eigen, query: int | None, relation: str) -> None:
+        self._V, self._U = start.vectors, end.vectors
+        self._values = torch.outer(start.values, end.values)
         self._relation, self._query = relation, query
         ranked = self._U if query == 0 else self._V
         self._constant = ranked.sum(0) / len(ranked) ** 0.5
-        self.labels = self.from_duals(labels)
 
     def gram(self, v: Tensor) -> Tensor:
         """Multiply by the products of eigenvalues and keep the part that the relation allows."""
