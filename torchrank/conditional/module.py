@@ -1,0 +1,152 @@
+"""Kronecker RLS as a module: node features and a node kernel with parameters inside, scores of pairs out."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from torchrank.conditional.arguments import DIRECTIONS, LOSSES, Array
+from torchrank.conditional.eigen import KroneckerEigh
+from torchrank.conditional.iterative import kron_edge_rls
+from torchrank.conditional.krylov import IterativeFit
+from torchrank.conditional.pair_kernels import check_relation
+from torchrank.linalg import as_double, kron_matmul
+from torchrank.rankings.validate import check_at_least, check_choice
+
+NodeKernel = Callable[[Tensor, Tensor], Tensor]
+
+
+class KroneckerRLS(nn.Module):
+    """Scores of pairs of nodes, learned by Kronecker RLS or RankRLS from the labels of edges.
+
+    The training nodes are buffers and so are the duals, in float64 whatever the dtype of the features, so
+    ``state_dict`` is the whole model. Two ways to use it: :meth:`fit` or :meth:`fit_edges` and call; or, to learn the
+    parameters of the kernel and ``lam``, differentiate through :meth:`solve`::
+
+        duals = model.solve(F_train)
+        loss = (model(x_new_start, x_new_end, duals=duals) - F_new).square().mean()
+
+    Args:
+        kernel: maps features ``(r, d)`` and ``(s, d)`` to the kernel matrix ``(r, s)``; an ``nn.Module`` brings its
+            parameters.
+        x_start: ``(m, d)`` features of the training start nodes.
+        x_end: ``(n, d')`` features of the training end nodes; by default the same nodes.
+        kernel_end: kernel of the end nodes; by default ``kernel``.
+        lam: regularisation, above 0; its logarithm is a parameter.
+        loss: "regression" or "ranking".
+        direction: "outgoing" ranks end nodes for each start node, "incoming" the other way.
+        relation: "ordinary", "symmetric" or "reciprocal" pair kernel.
+
+    Raises:
+        ValueError: ``lam`` not positive, unknown choices, or a relation between two sets of nodes.
+    """
+
+    x_start: Tensor
+    x_end: Tensor | None
+    duals: Tensor
+
+    def __init__(
+        self,
+        kernel: NodeKernel,
+        x_start: Tensor,
+        x_end: Tensor | None = None,
+        *,
+        kernel_end: NodeKernel | None = None,
+        lam: float = 1.0,
+        loss: str = "regression",
+        direction: str = "outgoing",
+        relation: str = "ordinary",
+    ) -> None:
+        super().__init__()
+        check_choice(loss, "loss", LOSSES)
+        check_choice(direction, "direction", DIRECTIONS)
+        check_relation(relation, x_start, x_end)
+        check_at_least(lam, "lam", torch.finfo(torch.float32).tiny, ", so that it has a logarithm")
+        if kernel_end is not None and x_end is None:
+            raise ValueError("kernel_end is for a second set of nodes: pass x_end too")
+        self.kernel, self.kernel_end = kernel, kernel_end
+        self.loss, self.direction, self.relation = loss, direction, relation
+        self.log_lam = nn.Parameter(torch.tensor(math.log(lam), dtype=torch.float64))
+        self.register_buffer("x_start", x_start)
+        self.register_buffer("x_end", x_end)
+        n_end = len(x_start if x_end is None else x_end)
+        self.register_buffer("duals", torch.zeros(len(x_start), n_end, dtype=torch.float64, device=x_start.device))
+
+    @property
+    def lam(self) -> Tensor:
+        """The regularisation."""
+        return self.log_lam.exp()
+
+    def forward(self, x_start: Tensor, x_end: Tensor | None = None, *, duals: Tensor | None = None) -> Tensor:
+        """Scores ``(r, s)`` of all pairs of start nodes ``(r, d)`` and end nodes ``(s, d')``.
+
+        ``x_end=None`` takes the start nodes again. ``duals`` are those of :meth:`solve`, by default the fitted ones.
+        """
+        left, right, weights = self._factors(x_start, x_end, duals)
+        return kron_matmul(left, right, weights).to(x_start.dtype)
+
+    def score_pairs(self, x_start: Tensor, x_end: Tensor, *, duals: Tensor | None = None) -> Tensor:
+        """Scores ``(b,)`` of the pairs formed by the rows of ``(b, d)`` and ``(b, d')``."""
+        left, right, weights = self._factors(x_start, x_end, duals)
+        return ((left @ weights) * right).sum(-1).to(x_start.dtype)
+
+    def solve(self, F: Array) -> Tensor:
+        """Duals ``(..., m, n)`` for the labels of all pairs of training nodes, with gradients.
+
+        For the parameters of the kernel, ``log_lam`` and the labels; see :meth:`KroneckerEigh.solve`.
+        """
+        start, end = self._training_kernels()
+        solver = KroneckerEigh(start, end, loss=self.loss, direction=self.direction, relation=self.relation)
+        return solver.solve(F, self.lam)
+
+    @torch.no_grad()
+    def fit(self, F: Array) -> "KroneckerRLS":
+        """Solve for the labels ``(m, n)`` of all pairs of training nodes and keep the duals."""
+        start, end = self._training_kernels()
+        solver = KroneckerEigh(
+            as_double(start),
+            None if end is None else as_double(end),
+            loss=self.loss,
+            direction=self.direction,
+            relation=self.relation,
+        )
+        self.duals.copy_(torch.as_tensor(solver.solve(as_double(torch.as_tensor(F)), self.lam)))
+        return self
+
+    @torch.no_grad()
+    def fit_edges(self, edges: Array, y: Array, **options: Any) -> IterativeFit:
+        """Solve for labels ``(q,)`` of edges ``(q, 2)`` and keep the duals.
+
+        Options are those of :func:`kron_edge_rls`.
+        """
+        start, end = self._training_kernels()
+        fit = kron_edge_rls(
+            start,
+            end,
+            edges,
+            y,
+            self.lam,
+            loss=self.loss,
+            direction=self.direction,
+            relation=self.relation,
+            **options,
+        )
+        self.duals.copy_(torch.as_tensor(fit.pair_duals))
+        return fit
+
+    def extra_repr(self) -> str:
+        """What ``print`` shows beside the kernels."""
+        shape = tuple(self.duals.shape)
+        return f"nodes={shape}, loss={self.loss!r}, direction={self.direction!r}, relation={self.relation!r}"
+
+    def _training_kernels(self) -> tuple[Tensor, Tensor | None]:
+        end = None if self.x_end is None else (self.kernel_end or self.kernel)(self.x_end, self.x_end)
+        return self.kernel(self.x_start, self.x_start), end
+
+    def _factors(self, x_start: Tensor, x_end: Tensor | None, duals: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        trained_end = self.x_start if self.x_end is None else self.x_end
+        left = self.kernel(x_start, self.x_start)
+        right = (self.kernel_end or self.kernel)(x_start if x_end is None else x_end, trained_end)
+        return as_double(left), as_double(right), as_double(self.duals if duals is None else duals)

@@ -1,0 +1,196 @@
+"""Splits of edges for the four settings of learning on pairs, without leakage between training and test."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from torchrank.conditional.arguments import Array
+from torchrank.rankings.validate import check_at_least
+
+SETTINGS = (1, 2, 3, 4)
+
+
+class ConditionalSplit:
+    """Cross-validation over edges in one of four settings, for scikit-learn's ``cv`` argument or a loop.
+
+    Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Section 1.2. A test edge joins
+
+    ========  ===============  ===============
+    setting   start node       end node
+    ========  ===============  ===============
+    1         in training      in training
+    2         new              in training
+    3         in training      new
+    4         new              new
+    ========  ===============  ===============
+
+    Test edges that do not fit the setting, because a node of theirs occurs in no training edge, are left out, and so
+    are training edges that would give a new node away.
+
+    Args:
+        setting: 1 splits edges into ``n_splits`` folds, repeated edges together; 2 and 3 split start or end nodes; 4
+            splits both and goes through all ``n_splits ** 2`` pairs of folds.
+        n_splits: folds, at least 2.
+        one_domain: start and end nodes are the same set: a new node must be new on both sides.
+        undirected: the edge (j, i) tells the label of (i, j), so the two stay together. Only for one domain.
+        shuffle: whether folds are random.
+        random_state: seed of the shuffle, anything that ``numpy.random.default_rng`` takes.
+
+    Raises:
+        ValueError: an unknown setting, fewer than 2 folds, or ``undirected`` edges between two domains.
+    """
+
+    def __init__(
+        self,
+        setting: int,
+        n_splits: int = 5,
+        *,
+        one_domain: bool = False,
+        undirected: bool = False,
+        shuffle: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        if setting not in SETTINGS:
+            raise ValueError(f"setting={setting!r} is unknown; choose one of 1, 2, 3, 4")
+        check_at_least(n_splits, "n_splits", 2)
+        if undirected and not one_domain:
+            raise ValueError(
+                "undirected=True needs one_domain=True: only within one set of nodes can an edge be turned round"
+            )
+        self.setting, self.n_splits = setting, n_splits
+        self.one_domain, self.undirected = one_domain, undirected
+        self.shuffle, self.random_state = shuffle, random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits; the arguments are there for scikit-learn and ignored."""
+        return self.n_splits**2 if self.setting == 4 else self.n_splits
+
+    def split(self, X: Array, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Give training and test indices into the edges.
+
+        Args:
+            X: ``(q, 2)`` edges; more columns are ignored.
+            y: ignored.
+            groups: ignored.
+
+        Raises:
+            ValueError: not edges, too few pairs or nodes for the folds, or a fold without training or test edges.
+        """
+        edges = _edge_array(X)
+        for number, (train, test) in enumerate(self._masks(edges)):
+            test &= self._fits(edges, train)
+            if not train.any() or not test.any():
+                part = "test" if train.any() else "training"
+                advice = f"use fewer than {self.n_splits} folds"
+                raise ValueError(f"split {number} of setting {self.setting} has no {part} edges; {advice}")
+            indices = np.flatnonzero(train), np.flatnonzero(test)
+            check_leakage(edges, *indices, self.setting, one_domain=self.one_domain, undirected=self.undirected)
+            yield indices
+
+    def _masks(self, edges: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        rng = np.random.default_rng(self.random_state)
+        start, end = edges.T
+        if self.setting == 1:
+            folds = self._folds(_pair_numbers(edges, self.undirected), "distinct pairs", rng)
+            for k in range(self.n_splits):
+                yield folds != k, folds == k
+            return
+        if self.one_domain:
+            both = self._folds(edges.T.ravel(), "nodes", rng)
+            start_fold, end_fold = both[: len(edges)], both[len(edges) :]
+        else:
+            start_fold = self._folds(start, "start nodes", rng) if self.setting in (2, 4) else np.zeros_like(start)
+            end_fold = self._folds(end, "end nodes", rng) if self.setting in (3, 4) else np.zeros_like(end)
+        for k in range(self.get_n_splits()):
+            new_start, new_end = divmod(k, self.n_splits) if self.setting == 4 else (k, k)
+            if self.one_domain:
+                held_out = {4: (new_start, new_end)}.get(self.setting, (k,))
+                train = ~(np.isin(start_fold, held_out) | np.isin(end_fold, held_out))
+            else:
+                train = np.ones(len(edges), dtype=bool)
+                if self.setting in (2, 4):
+                    train &= start_fold != new_start
+                if self.setting in (3, 4):
+                    train &= end_fold != new_end
+            test = np.ones(len(edges), dtype=bool)
+            if self.setting in (2, 4):
+                test &= start_fold == new_start
+            if self.setting in (3, 4):
+                test &= end_fold == new_end
+            yield train, test
+
+    def _folds(self, names: np.ndarray, what: str, rng: np.random.Generator) -> np.ndarray:
+        """The fold of each entry, equal entries in the same one."""
+        distinct, inverse = np.unique(names, return_inverse=True)
+        if len(distinct) < self.n_splits:
+            raise ValueError(f"n_splits={self.n_splits} is more than the {len(distinct)} {what}; use fewer folds")
+        folds = np.arange(len(distinct)) % self.n_splits
+        return (rng.permutation(folds) if self.shuffle else folds)[inverse]
+
+    def _fits(self, edges: np.ndarray, train: np.ndarray) -> np.ndarray:
+        """Edges whose nodes are new or known just as the setting says."""
+        known_start, known_end = _known(edges, edges[train], self.one_domain)
+        return (known_start == (self.setting in (1, 3))) & (known_end == (self.setting in (1, 2)))
+
+
+def check_leakage(
+    edges: Array,
+    train: Array,
+    test: Array,
+    setting: int,
+    *,
+    one_domain: bool = False,
+    undirected: bool = False,
+) -> None:
+    """Refuse a split whose training edges tell about test edges more than the setting allows.
+
+    Args:
+        edges: ``(q, 2)``.
+        train: indices of the training edges.
+        test: indices of the test edges.
+        setting: see :class:`ConditionalSplit`.
+        one_domain: see there.
+        undirected: see there.
+
+    Raises:
+        ValueError: naming a test edge that is among the training edges, or a node of one that is known or new against
+            the setting.
+    """
+    if setting not in SETTINGS:
+        raise ValueError(f"setting={setting!r} is unknown; choose one of 1, 2, 3, 4")
+    pairs = _edge_array(edges)
+    numbers = _pair_numbers(pairs, undirected)
+    tests, trains = pairs[np.asarray(test)], pairs[np.asarray(train)]
+    seen = np.isin(numbers[np.asarray(test)], numbers[np.asarray(train)])
+    if seen.any():
+        edge = tuple(int(i) for i in tests[seen][0])
+        raise ValueError(f"test edge {edge} is also a training edge{', perhaps turned round' if undirected else ''}")
+    known_start, known_end = _known(tests, trains, one_domain)
+    for column, known, wanted in ((0, known_start, setting in (1, 3)), (1, known_end, setting in (1, 2))):
+        wrong = known != wanted
+        if wrong.any():
+            edge = tuple(int(i) for i in tests[wrong][0])
+            state = "in no training edge" if wanted else "in a training edge"
+            raise ValueError(
+                f"{('start', 'end')[column]} node {edge[column]} of test edge {edge} is {state}: not setting {setting}"
+            )
+
+
+def _edge_array(X: Array) -> np.ndarray:
+    edges = np.asarray(X)
+    if edges.ndim != 2 or edges.shape[1] < 2:
+        raise ValueError(f"edges have shape {edges.shape}; expected (edges, 2), a row (start, end) for each")
+    return edges[:, :2].astype(np.int64)
+
+
+def _pair_numbers(edges: np.ndarray, undirected: bool) -> np.ndarray:
+    ordered = np.sort(edges, axis=1) if undirected else edges
+    return np.unique(ordered, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _known(edges: np.ndarray, train: np.ndarray, one_domain: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Whether start and end node of each edge occur in a training edge; on the same side, unless there is one set."""
+    if one_domain:
+        return np.isin(edges[:, 0], train), np.isin(edges[:, 1], train)
+    return np.isin(edges[:, 0], train[:, 0]), np.isin(edges[:, 1], train[:, 1])
