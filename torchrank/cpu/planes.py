@@ -9,7 +9,8 @@ whether the pair is ordered strictly. Blocks of rows are compared as in a matrix
 registers over a stretch of words that stays in cache.
 """
 
-# pyright: reportCallIssue=false  # an intrinsic's first parameter, the typing context, is not passed by its callers
+# The first parameter of an intrinsic, the typing context, is not passed by its callers.
+# pyright: reportCallIssue=false
 
 import numpy as np
 from llvmlite import ir

@@ -11,7 +11,8 @@ Several rankings are walked at once: their counters are independent, which hides
 next look-up, and their positions lie side by side, so that one cache line serves all.
 """
 
-# pyright: reportCallIssue=false  # an intrinsic's first parameter, the typing context, is not passed by its callers
+# The first parameter of an intrinsic, the typing context, is not passed by its callers.
+# pyright: reportCallIssue=false
 
 import numpy as np
 from llvmlite import ir

@@ -24,6 +24,8 @@ def count(job: Job) -> None:
         columns = rows if block.lower else _Planes(job, job.y[block.batches, block.columns])
         words = job.workspace // (word_bytes * (rows.count if block.lower else rows.count + columns.count))
         chunks = list(spans(distances, max(1, 64 * words // n), start=1))
+        for side in {id(rows): rows, id(columns): columns}.values():
+            side.reserve(planes.words_of(n, *chunks[0]))  # no chunk is longer than the first
         for first, last in chunks:
             for side in {id(rows): rows, id(columns): columns}.values():
                 side.make(first, last)
@@ -41,13 +43,18 @@ class _Planes:
         self.unsigned = np.uint16 if n < 2**16 else np.uint32  # its largest value stands for unranked
         self.signs = self.strict = np.empty((b, 0, 0), np.uint64)
 
+    def reserve(self, words: int) -> None:
+        """Allocate planes of ``words`` words; all chunks share them."""
+        self.memory = np.empty((1 if self.job.plain else 2, self.count * words), np.uint64)
+
     def make(self, first: int, last: int) -> None:
         """Make the planes of distances ``first`` to ``last - 1``."""
         b, m, n = self.ranks.shape
         shape = (b, self.rows, planes.words_of(n, first, last))
-        if self.signs.shape != shape:
-            self.signs = np.zeros(shape, np.uint64)  # the rows that fill up a group of four stay 0
-            self.strict = np.zeros((b, 0, 0) if self.job.plain else shape, np.uint64)
+        self.signs, *masks = (plane[: self.count * shape[2]].reshape(shape) for plane in self.memory)
+        self.strict = masks[0] if masks else np.empty((b, 0, 0), np.uint64)
+        for plane in (self.signs, *masks):
+            plane[:, m:] = 0  # the rows that fill up a group of four
 
         def fill(tile: Tile) -> None:
             rows = slice(tile.r0, tile.r1)

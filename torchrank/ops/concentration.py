@@ -6,17 +6,24 @@ import torch
 from torch import Tensor
 
 
-@torch.library.custom_op("torchrank::checked_concentration", mutates_args=())
+torch.library.define("torchrank::checked_concentration", "(Tensor lam) -> Tensor")
+
+
 def checked_concentration(lam: Tensor) -> Tensor:
-    """A copy of ``lam``; ``ValueError`` where it is negative or NaN."""
+    """A copy of ``lam``, gradient included; ``ValueError`` where it is negative or NaN."""
+    return torch.ops.torchrank.checked_concentration(lam)
+
+
+@torch.library.impl("torchrank::checked_concentration", "default")
+def _check(lam: Tensor) -> Tensor:
     if not bool((lam >= 0).all()):
         wrong = lam[~(lam >= 0)].flatten()[0].item()
         raise ValueError(f"lam={wrong!r} is out of range; a Mallows kernel needs lam >= 0")
     return lam.clone()
 
 
-@checked_concentration.register_fake
-def _(lam: Tensor) -> Tensor:
+@torch.library.register_fake("torchrank::checked_concentration")
+def _fake(lam: Tensor) -> Tensor:
     return torch.empty_like(lam)
 
 
@@ -24,4 +31,4 @@ def _backward(ctx: Any, gradient: Tensor) -> Tensor:
     return gradient
 
 
-checked_concentration.register_autograd(_backward)
+torch.library.register_autograd("torchrank::checked_concentration", _backward)

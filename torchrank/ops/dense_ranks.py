@@ -7,26 +7,33 @@ from torchrank.ops.engines import why_missing
 from torchrank.rankings import ties, validate
 
 
-@torch.library.custom_op("torchrank::dense_ranks", mutates_args=())
+torch.library.define("torchrank::dense_ranks", "(Tensor scores, str unranked, str name) -> (Tensor, Tensor)")
+
+
 def dense_ranks(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
     """Dense ranks and strict pairs of each row; see :func:`torchrank.rankings.ties.dense_ranks`.
 
     ``unranked`` is "allow", or the remedy to name in the ``ValueError`` that the first unranked item of ``name``
     raises. The check looks at values, so it lives in an op: graphs that torch.compile makes keep it.
     """
-    return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
+    return torch.ops.torchrank.dense_ranks(scores.detach(), unranked, name)
 
 
-@dense_ranks.register_fake
-def _(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
+@torch.library.register_fake("torchrank::dense_ranks")
+def _fake(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
     ranks = torch.empty(scores.shape, dtype=torch.int32, device=scores.device)
     return ranks, torch.empty(scores.shape[:-1], dtype=torch.int64, device=scores.device)
 
 
-@dense_ranks.register_kernel("cpu")
-def _(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
+@torch.library.impl("torchrank::dense_ranks", "default")
+def _on_any_device(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
+    return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
+
+
+@torch.library.impl("torchrank::dense_ranks", "cpu")
+def _on_cpu(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
     if why_missing("cpu"):
-        return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
+        return _on_any_device(scores, unranked, name)
     from torchrank.cpu.dense_ranks import dense_ranks as engine  # numba takes half a second to import
 
     return _checked(scores, engine(ties.sortable(scores)), unranked, name)

@@ -14,14 +14,14 @@ METHODS = ("auto", "signs", "inversions", "reference")
 WORKSPACE = 256 * 2**20
 
 
-@torch.library.custom_op("torchrank::pair_counts", mutates_args=())
+torch.library.define(
+    "torchrank::pair_counts",
+    "(Tensor x, Tensor? y, bool strict, str method, int workspace, bool progress) -> (Tensor, Tensor)",
+)
+
+
 def pair_counts(
-    x: Tensor,
-    y: Tensor | None,
-    strict: bool,
-    method: str,
-    workspace: int,
-    progress: bool,
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
 ) -> tuple[Tensor, Tensor]:
     """Concordance scores and, when ``strict`` is set, the number of pairs ordered strictly by both rankings.
 
@@ -37,11 +37,11 @@ def pair_counts(
         ``(b, m, m2)`` concordant - discordant, and concordant + discordant (``(b, 0, 0)`` unless ``strict``).
         Both int32 up to 65,536 items, else int64.
     """
-    return _reference_or_refuse(x, y, strict, method, workspace)
+    return torch.ops.torchrank.pair_counts(x, y, strict, method, workspace, progress)
 
 
-@pair_counts.register_fake
-def _(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
+@torch.library.register_fake("torchrank::pair_counts")
+def _fake(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
     other = x if y is None else y
     torch._check(x.dtype == torch.int32 and other.dtype == torch.int32, lambda: "ranks must be int32")
     torch._check(x.ndim == 3 and other.ndim == 3, lambda: "ranks must have shape (batch, rankings, items)")
@@ -54,8 +54,15 @@ def _(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, pr
     return score, torch.empty(shape if strict else (shape[0], 0, 0), dtype=dtype, device=x.device)
 
 
-@pair_counts.register_kernel("cpu")
-def _(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
+@torch.library.impl("torchrank::pair_counts", "default")
+def _on_any_device(
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
+) -> tuple[Tensor, Tensor]:
+    return _reference_or_refuse(x, y, strict, method, workspace)
+
+
+@torch.library.impl("torchrank::pair_counts", "cpu")
+def _on_cpu(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
     if method == "reference" or why_missing("cpu"):
         return _reference_or_refuse(x, y, strict, method, workspace)
     from torchrank.cpu.pair_counts import pair_counts as engine  # numba takes half a second to import
@@ -65,8 +72,8 @@ def _(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, pr
 
 if find_spec("triton") is not None:
 
-    @pair_counts.register_kernel("cuda")
-    def _(
+    @torch.library.impl("torchrank::pair_counts", "cuda")
+    def _on_cuda(
         x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
     ) -> tuple[Tensor, Tensor]:
         if method == "reference" or why_missing("cuda"):

@@ -1,0 +1,1 @@
+"""Measurements: every speed claim of torchrank is a row that one of these scripts wrote."""

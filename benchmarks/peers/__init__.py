@@ -1,0 +1,1 @@
+"""Other software that computes the same, each behind one function (m, n) -> (m, m)."""

@@ -1,0 +1,22 @@
+"""``python -m benchmarks.run NAME``: run a registered benchmark and append its rows to the results."""
+
+import argparse
+import importlib
+
+from benchmarks.registry import BENCHMARKS, Recorder
+
+MODULES = ("benchmarks.ops.kendall_gram", "benchmarks.ops.footprint")
+
+
+def main() -> None:
+    """Parse the command line and run."""
+    for module in MODULES:
+        importlib.import_module(module)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    parser.add_argument("name", choices=sorted(BENCHMARKS))
+    name = parser.parse_args().name
+    BENCHMARKS[name](Recorder(name))
+
+
+if __name__ == "__main__":
+    main()
