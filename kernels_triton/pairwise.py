@@ -41,7 +41,7 @@ def pair_signs(a, b, STRICT: tl.constexpr, PACKED: tl.constexpr):
     return signs
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["m", "batch_stride", "row_stride"])
 def mirror_kernel(
     OUT,  # (batch, m, m) whose upper triangle is filled
     m,

@@ -12,8 +12,10 @@ from torch import Tensor
 from kernels_triton import pairwise, tiles
 from kernels_triton.blocks import blocks
 
+MOST_ITEMS = 2**24  # ranks are exact in single precision
 
-@triton.jit
+
+@triton.jit(do_not_specialize=["m", "n", "batch_stride", "row_stride"])
 def prepare_kernel(
     RANKS,  # (batch, m, n) int32, -1 = unranked
     OUT,  # (batch, padded items, padded rows) half or single precision
@@ -57,7 +59,7 @@ def add_pairs(acc, xi, yi, xj, yj, STRICT: tl.constexpr, PACKED: tl.constexpr):
     return tl.dot(signs_x, tl.trans(signs_y), acc)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["m", "m2", "batch_stride", "row_stride"])
 def product_kernel(
     X,  # (batch, items, rows_x) ordered numbers, padded to whole tiles with NaN
     Y,  # (batch, items, rows_y)
@@ -92,10 +94,8 @@ def product_kernel(
     tile_x = pid % tiles_x
     tile_y = pid // tiles_x % tiles_y
     block = pid // tiles_x // tiles_y % blocks_j
-    rest = pid // tiles_x // tiles_y // blocks_j
-    chunks = tl.cdiv(items, CHUNK) + 1
-    chunk = rest % chunks
-    batch = (rest // chunks).to(tl.int64)
+    batch = (pid // tiles_x // tiles_y // blocks_j).to(tl.int64)
+    chunk = tl.num_programs(1) - 1 - tl.program_id(1)  # the last, 0, is the block with itself and the shortest
 
     j = block * BK
     first = (chunk - 1) * CHUNK
@@ -157,12 +157,13 @@ def signs(
     out.zero_()
     rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
     for block in blocks(x, y, row_bytes=items * (2 if half else 4), pair_bytes=0, workspace=workspace):
-        px = _prepare(x[block.batch, block.x], half, rows, items)
-        py = px if block.symmetric else _prepare((x if y is None else y)[block.batch, block.y], half, rows, items)
+        ranks_x, ranks_y = block.rankings(x, y)
+        px = _prepare(ranks_x, half, rows, items)
+        py = px if block.symmetric else _prepare(ranks_y, half, rows, items)
         part = out[block.batch, block.x, block.y]
         b, m, m2 = part.shape
-        grid = b * (px.shape[2] // tile.rows_x) * (py.shape[2] // tile.rows_y) * (items // tile.items)
-        product_kernel[(grid * (triton.cdiv(items, tile.chunk) + 1),)](
+        programs = b * (px.shape[2] // tile.rows_x) * (py.shape[2] // tile.rows_y) * (items // tile.items)
+        product_kernel[(programs, triton.cdiv(items, tile.chunk) + 1)](
             px,
             py,
             part,

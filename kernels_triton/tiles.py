@@ -42,8 +42,9 @@ FEW_ROWS = 64
 
 # Up to how many items each tile serves, by architecture; the last one serves all beyond.
 _INVERSIONS = (
-    (8_192, InversionTile(128, 128, 4)),
-    (32_768, InversionTile(128, 256, 4)),
+    (16_000, InversionTile(128, 128, 4)),
+    (32_000, InversionTile(128, 256, 4)),
+    (65_000, InversionTile(128, 512, 4)),
     (None, InversionTile(128, 1024, 4)),
 )
 INVERSIONS = {90: _INVERSIONS, 80: _INVERSIONS}

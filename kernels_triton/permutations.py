@@ -1,0 +1,77 @@
+# pyright: reportCallIssue=false, reportArgumentType=false
+# Triton rewrites the signatures of kernels and their launches, which the type checker does not see.
+"""Rankings with ties and unranked items as pairs of permutations.
+
+Let x+ and x- order tied items by index upward and downward. Pair by pair the mean of their signs is the sign of x, and
+half their difference is 1 on tied pairs (i < j) and 0 elsewhere. Sums over pairs of products of signs are bilinear, so
+
+    S(x, y)          = 1/4 sum over a, b of     S(x_a, y_b)      concordant - discordant
+    tied in x and y  = 1/4 sum over a, b of a b S(x_a, y_b)
+
+and S of two permutations is n(n-1)/2 - 2 inversions. Unranked items go above all in one permutation and below all in
+the other where signs must cancel (``apart``), and to the same places in both where differences must.
+"""
+
+from typing import NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+
+class Permutations(NamedTuple):
+    """Permutations of n items, each as items by position and as positions by item; what pads a row is ``n``."""
+
+    order: Tensor  # (rows, n or more) int32
+    position: Tensor
+    n: int
+
+
+@triton.jit(do_not_specialize=["n", "row_stride", "stride"])
+def invert_kernel(P, FORWARD, INVERSE, n, row_stride, stride, BLOCK: tl.constexpr):
+    """Copy rows of permutations and their inverses into padded rows; a permutation names every word once."""
+    blocks = tl.cdiv(stride, BLOCK)
+    row = (tl.program_id(0) // blocks).to(tl.int64)
+    i = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(P + row * row_stride + i, mask=i < n, other=0).to(tl.int32)
+    value = tl.where(i < n, value, n)
+    tl.store(FORWARD + row * stride + i, value, mask=i < stride)
+    tl.store(INVERSE + row * stride + tl.where(i < n, value, i), tl.where(i < n, i, n), mask=i < stride)
+
+
+def permutations(ranks: Tensor, *, plain: bool, apart: bool, multiple: int) -> list[Permutations]:
+    """The permutations that stand for each ranking: one where none has ties or unranked items, else up and down.
+
+    Args:
+        ranks: ``(b, m, n)`` int32 dense ranks, -1 = unranked.
+        plain: whether every ranking is complete and untied.
+        apart: put unranked items above all upward and below all downward, in the order of the index, so that signs
+            cancel; otherwise below all in the same order both times.
+        multiple: the padded length of a row is a multiple of this and more than n.
+    """
+    n = ranks.shape[-1]
+    if plain:
+        position, order = _padded(ranks.reshape(-1, n), multiple)
+        return [Permutations(order, position, n)]
+    item = torch.arange(n, device=ranks.device)
+    top, bottom = n * n + item, item - n
+    result = []
+    for along, unranked in ((item, top if apart else bottom), (n - 1 - item, -1 - item if apart else bottom)):
+        keys = torch.where(ranks < 0, unranked, ranks.long().mul_(n).add_(along))
+        order, position = _padded(keys.argsort(dim=-1).reshape(-1, n), multiple)
+        result.append(Permutations(order, position, n))
+    return result
+
+
+def _padded(permutation: Tensor, multiple: int) -> tuple[Tensor, Tensor]:
+    """Rows of permutations and of their inverses, padded with n."""
+    permutation = permutation.contiguous()
+    rows, n = permutation.shape
+    stride = (n + multiple) // multiple * multiple
+    forward = torch.empty((rows, stride), dtype=torch.int32, device=permutation.device)
+    inverse = torch.empty_like(forward)
+    block = 1024
+    grid = (rows * triton.cdiv(stride, block),)
+    invert_kernel[grid](permutation, forward, inverse, n, permutation.stride(0), stride, BLOCK=block)
+    return forward, inverse
