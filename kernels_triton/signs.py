@@ -182,7 +182,7 @@ def signs(
             BY=tile.rows_y,
             BK=tile.items,
             CHUNK=tile.chunk,
-            UNROLL=tile.unroll,
+            UNROLL=tile.unroll_strict if strict else tile.unroll,
             num_warps=tile.warps,
             maxnreg=tile.registers,
         )

@@ -6,7 +6,7 @@ from kernels_triton.tiles import SignTile
 from tests.oracles.pair_counts import score_and_strict_gram
 from tests.triton.interpret.guarded import Guarded, rankings
 
-TILE = SignTile(32, 16, 16, chunk=32, unroll=2, warps=4, registers=128)
+TILE = SignTile(32, 16, 16, chunk=32, unroll=2, unroll_strict=1, warps=4, registers=128)
 
 
 @pytest.mark.parametrize("strict", [False, True])

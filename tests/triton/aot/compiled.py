@@ -1,0 +1,70 @@
+"""Compile kernels without a GPU and look at what came out."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One specialisation of a kernel, as a launch would ask for it."""
+
+    name: str
+    kernel: object
+    arch: int
+    types: dict[str, str]  # of every argument that is not a constant
+    constants: dict[str, object]
+    warps: int = 4
+    registers: int | None = None
+    aligned: bool = True  # do pointers, and the sizes in ``even``, divide by 16
+    even: tuple[str, ...] = ()
+    packed: bool = False  # should comparisons take two numbers an instruction
+    tensor_cores: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}-sm_{self.arch}-{'aligned' if self.aligned else 'odd'}"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    ptx: str
+    sass: str
+    registers: int
+    stack: int
+    shared: int
+
+
+def compile_variant(variant: Variant, folder: Path) -> Compiled:
+    """PTX, machine code and resources of one variant; ``folder`` takes the binary for the disassembler."""
+    names = variant.kernel.arg_names  # type: ignore[attr-defined]
+    divisible = [["tt.divisibility", 16]]
+    attributes = {
+        (position,): divisible
+        for position, name in enumerate(names)
+        if variant.aligned and (variant.types.get(name, "").startswith("*") or name in variant.even)
+    }
+    source = ASTSource(
+        variant.kernel,
+        {name: variant.types.get(name, "constexpr") for name in names},
+        constexprs=variant.constants,
+        attrs=attributes,
+    )
+    options = {"num_warps": variant.warps, "maxnreg": variant.registers}
+    built = triton.compile(source, target=GPUTarget("cuda", variant.arch, 32), options=options)
+    cubin = folder / "kernel.cubin"
+    cubin.write_bytes(built.asm["cubin"])
+    usage = re.search(r"REG:(\d+) STACK:(\d+)", _cuobjdump("--dump-resource-usage", cubin))
+    assert usage, "cuobjdump reported no resources"
+    return Compiled(
+        built.asm["ptx"], _cuobjdump("--dump-sass", cubin), int(usage[1]), int(usage[2]), built.metadata.shared
+    )
+
+
+def _cuobjdump(option: str, cubin: Path) -> str:
+    tool = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
+    return subprocess.run([tool, option, cubin], capture_output=True, text=True, check=True).stdout

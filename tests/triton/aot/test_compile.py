@@ -1,0 +1,34 @@
+"""Every row of the tile tables compiles for both architectures, fits the card and uses the instructions it claims."""
+
+import re
+
+import pytest
+
+from tests.triton.aot.compiled import compile_variant
+from tests.triton.aot.variants import all_variants
+
+SHARED_LIMIT = {80: 163 * 1024, 90: 227 * 1024}  # bytes a program can have
+TENSOR_CORES = {80: "HMMA", 90: "HGMMA"}
+REGISTERS = 65_536  # of a multiprocessor
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _own_cache(tmp_path_factory):
+    """A cached binary would hide that a kernel no longer compiles."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.mktemp("triton")))
+        yield
+
+
+@pytest.mark.parametrize("variant", list(all_variants()), ids=str)
+def test_variant(variant, tmp_path):
+    built = compile_variant(variant, tmp_path)
+    assert f".target sm_{variant.arch}" in built.ptx
+    assert built.shared <= SHARED_LIMIT[variant.arch]
+    assert built.registers * 32 * variant.warps <= REGISTERS
+    assert built.stack == 0
+    assert not re.search(r"\b(LDL|STL)\b", built.sass), "registers spilled"
+    assert "tf32" not in built.ptx
+    assert (TENSOR_CORES[variant.arch] in built.sass) == variant.tensor_cores
+    assert ("HSET2" in built.sass) == variant.packed
+    assert not (variant.packed and "HSETP2" in built.sass), "comparisons one at a time"
