@@ -1,5 +1,6 @@
 """From scores to exact pair counts: what every Kendall quantity is made of, before any division."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -100,12 +101,13 @@ def _batched(
     m, n = x.shape[-2:]
     if y is None:
         batch, m2 = x.shape[:-2], m
-        score, both = op(x.reshape(-1, m, n), None)
+        score, both = op(x.reshape(math.prod(batch), m, n), None)  # -1 would be ambiguous without rows
     else:
         batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
         if y.shape[:-2].numel() == 1:  # one Y for all: the batch is one long list of rows, and Y is prepared once
             score, both = op(x.reshape(1, -1, n), y.reshape(1, m2, n))
         else:
-            score, both = op(x.expand(*batch, m, n).reshape(-1, m, n), y.expand(*batch, m2, n).reshape(-1, m2, n))
+            b = math.prod(batch)
+            score, both = op(x.expand(*batch, m, n).reshape(b, m, n), y.expand(*batch, m2, n).reshape(b, m2, n))
     shape = (*batch, m, m2)
     return score.reshape(shape), both.reshape(shape) if strict else both
