@@ -44,19 +44,27 @@ def extreme_scores(dtype: str) -> list[Any]:
 def score_arrays(
     draw: st.DrawFn,
     *,
-    rows: st.SearchStrategy[int] | int = st.integers(0, 5),
-    items: st.SearchStrategy[int] | int = st.integers(2, 12),
+    rows: int | tuple[int, int] = (0, 5),
+    items: int | tuple[int, int] = (2, 12),
     dtypes: tuple[str, ...] = DTYPES,
     layouts: tuple[str, ...] = LAYOUTS,
     missing: bool = False,
 ) -> np.ndarray:
-    """``(m, n)`` scores. With ``missing`` some of those with a floating dtype are NaN, up to whole rows."""
-    m, n = (draw(size) if isinstance(size, st.SearchStrategy) else size for size in (rows, items))
+    """``(m, n)`` scores, m and n given or within bounds.
+
+    With ``missing`` some of those with a floating dtype are NaN, up to whole rows.
+    """
+    m, n = (size if isinstance(size, int) else draw(st.integers(*size)) for size in (rows, items))
     dtype = draw(st.sampled_from(dtypes))
     scores = np.array([draw(_row(dtype, n)) for _ in range(m)], dtype=dtype).reshape(m, n)
     if missing and dtype in FLOATS:
         scores[draw(_masks(m, n))] = np.nan
     return with_layout(scores, draw(st.sampled_from(layouts)))
+
+
+def score_array_pairs(**settings: Any) -> st.SearchStrategy[tuple[np.ndarray, np.ndarray]]:
+    """Two arrays ``(m, n)`` and ``(m2, n)`` of :func:`score_arrays`, their dtypes and layouts drawn apart."""
+    return st.integers(2, 10).flatmap(lambda n: st.tuples(*[score_arrays(items=n, **settings)] * 2))
 
 
 def _row(dtype: str, n: int) -> st.SearchStrategy[list[Any]]:

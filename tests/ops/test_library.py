@@ -6,11 +6,12 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.library import opcheck
 
 import torchrank.ops.pair_counts as module
-from torchrank.ops.concentration import checked_concentration
+from torchrank.ops import concentration  # noqa: F401  (registers its op)
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.engines import ENGINE_MODULE, why_missing
 from torchrank.ops.pair_counts import METHODS, WORKSPACE, pair_counts
 
+OPS = torch.ops.torchrank
 RANKS = torch.tensor(
     [[[0, 1, 2, 3], [1, 0, 0, -1], [0, 0, 0, 0]], [[3, 1, 2, 0], [0, 1, 0, 1], [-1, -1, -1, -1]]]
 ).int()
@@ -20,18 +21,18 @@ RANKS = torch.tensor(
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("y", [None, RANKS[:, :2].contiguous()], ids=["symmetric", "cross"])
 def test_opcheck_pair_counts(y, strict, method):
-    opcheck(pair_counts, (RANKS, y, strict, method, WORKSPACE, False))
+    opcheck(OPS.pair_counts.default, (RANKS, y, strict, method, WORKSPACE, False))
 
 
 @pytest.mark.parametrize("unranked", ["allow", "drop the row"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.int32, torch.bool, torch.uint64])
 def test_opcheck_dense_ranks(dtype, unranked):
-    opcheck(dense_ranks, (torch.tensor([[[3, 1, 1], [0, 0, 0]]]).to(dtype), unranked, "X"))
+    opcheck(OPS.dense_ranks.default, (torch.tensor([[[3, 1, 1], [0, 0, 0]]]).to(dtype), unranked, "X"))
 
 
 @pytest.mark.parametrize("shape", [(), (2, 1, 1)])
 def test_opcheck_checked_concentration(shape):
-    opcheck(checked_concentration, (torch.full(shape, 0.5, dtype=torch.float64, requires_grad=True),))
+    opcheck(OPS.checked_concentration.default, (torch.full(shape, 0.5, dtype=torch.float64, requires_grad=True),))
 
 
 @pytest.mark.parametrize("method", METHODS)
