@@ -18,13 +18,18 @@ RELATIONS = ("ordinary", "symmetric", "reciprocal")
 DIRECTIONS = ("outgoing", "incoming")
 
 
+def tensor_of(x: Array) -> Tensor:
+    """``x`` as a tensor; of NumPy arrays, torch shares only writable contiguous ones, so others are copied."""
+    return x if isinstance(x, Tensor) else torch.from_numpy(np.require(x, requirements=["C", "W"]))
+
+
 def real_tensor(x: Array, name: str) -> Tensor:
     """``x`` as a float32 or float64 tensor; integers and bools take torch's default dtype, NumPy's numbers float64.
 
     Raises:
         TypeError: complex numbers, or floats of half precision, in which a kernel matrix means too little.
     """
-    tensor = x if isinstance(x, Tensor) else torch.as_tensor(np.asarray(x))
+    tensor = tensor_of(x)
     if tensor.is_complex() or (tensor.is_floating_point() and tensor.dtype not in (torch.float32, torch.float64)):
         raise TypeError(f"{name} has dtype {tensor.dtype}; use float32 or float64, for example {name}.float()")
     if not tensor.is_floating_point():
@@ -85,7 +90,7 @@ def edge_list(edges: Array, n_start: int, n_end: int, device: torch.device, name
         TypeError: indices that are not integers.
         ValueError: wrong shape or a node that does not exist; the message names the edge.
     """
-    tensor = edges if isinstance(edges, Tensor) else torch.as_tensor(np.asarray(edges))
+    tensor = tensor_of(edges)
     if tensor.ndim != 2 or tensor.shape[1] != 2:
         raise ValueError(
             f"{name} has shape {tuple(tensor.shape)}; expected (edges, 2), a row (start, end) for each edge"
@@ -118,7 +123,7 @@ def edge_labels(y: Array, n_edges: int, like: Tensor, name: str = "y") -> Tensor
 
 def regularization(lam: Array, like: Tensor, name: str = "lam") -> Tensor:
     """``lam`` of any shape as a tensor that is finite and at least zero, on the device of ``like``, in float64."""
-    tensor = lam if isinstance(lam, Tensor) else torch.as_tensor(np.asarray(lam))
+    tensor = tensor_of(lam)
     if tensor.is_complex() or tensor.dtype == torch.bool:
         raise TypeError(f"{name} has dtype {tensor.dtype}; expected real numbers")
     bad = ~(tensor.detach() >= 0) | tensor.detach().isinf()
