@@ -24,20 +24,9 @@ def extreme_scores(dtype: str) -> list[Any]:
         edges = {info.min, info.min + 1, -1, 0, 1, 2**53 - 1, 2**53, 2**53 + 1, 2**63, info.max - 1, info.max}
         return sorted(edge for edge in edges if info.min <= edge <= info.max)
     info = np.finfo(dtype)
-    one, zero = info.dtype.type(1), info.dtype.type(0)
-    return [
-        -np.inf,
-        info.min,
-        -one,
-        -info.smallest_subnormal,
-        -zero,
-        zero,
-        info.smallest_subnormal,
-        one,
-        one + info.eps,
-        info.max,
-        np.inf,
-    ]
+    one, zero, tiny = info.dtype.type(1), info.dtype.type(0), info.smallest_subnormal
+    next_one = one + info.eps
+    return [-np.inf, info.min, -next_one, -one, -tiny, -zero, zero, tiny, one, next_one, info.max, np.inf]
 
 
 @st.composite

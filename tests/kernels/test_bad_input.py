@@ -1,0 +1,186 @@
+"""Every refusal says which argument it means, what came, what is legal, and what to do."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import torchrank.ops.pair_counts as op
+from torchrank import (
+    KendallKernel,
+    MallowsKernel,
+    kendall_distance,
+    kendall_features,
+    kendall_gram,
+    mallows_gram,
+    pair_counts,
+)
+
+GRAMS = [kendall_gram, kendall_distance, mallows_gram, pair_counts]
+X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("scores", "error", "message"),
+    [
+        (np.ones((2, 3), complex), TypeError, "X has dtype complex128; scores must be real numbers or bool"),
+        (
+            torch.ones(2, 3, dtype=torch.complex64),
+            TypeError,
+            "X has dtype torch.complex64; scores must be real",
+        ),
+        (np.array([[1, None]], object), TypeError, r"X has dtype object; .*for unranked items use NaN"),
+        ([["a", "b"]], TypeError, "X has dtype <U1"),
+        (np.array([["2026-01-01", "2027-01-01"]], "M8[D]"), TypeError, r"X has dtype datetime64\[D\]"),
+        (None, TypeError, "X has dtype object"),
+        (torch.eye(3).to_sparse(), TypeError, r"X has layout torch.sparse_coo; pass a dense tensor, X.to_dense\(\)"),
+        ([1.0, 2, 3], ValueError, r"X has shape \(3,\); expected \(..., rankings, items\) .* pass X\[None, :\]"),
+        (3.0, ValueError, r"X has shape \(\); expected \(..., rankings, items\) with at least 2 dimensions"),
+        (np.zeros((2, 1)), ValueError, r"X has shape \(2, 1\), 1 item\(s\) a row; ranking needs at least 2 items"),
+    ],
+)
+@pytest.mark.parametrize("function", [*GRAMS, kendall_features])
+def test_scores_that_are_no_rankings(function, scores, error, message):
+    with pytest.raises(error, match=message):
+        function(scores)
+
+
+@pytest.mark.parametrize("function", GRAMS)
+def test_second_argument_is_named(function):
+    with pytest.raises(TypeError, match="Y has dtype complex128"):
+        function(X, X.astype(complex))
+    with pytest.raises(ValueError, match=r"Y has shape \(3,\).* pass Y\[None, :\]"):
+        function(X, X[0])
+
+
+@pytest.mark.parametrize("function", GRAMS)
+def test_sides_that_do_not_fit(function):
+    with pytest.raises(ValueError, match="X ranks 3 items and Y ranks 2; both must rank the same items"):
+        function(X, X[:, :2])
+    with pytest.raises(ValueError, match=r"batch dimensions \(2,\) of X and \(3,\) of Y do not broadcast"):
+        function(np.zeros((2, 1, 4)), np.zeros((3, 1, 4)))
+    with pytest.raises(ValueError, match=r"X is on cpu and Y on meta; move one of them, for example Y.to\(X.device\)"):
+        function(torch.zeros(2, 4), torch.zeros(2, 4, device="meta"))
+
+
+@pytest.mark.parametrize("value", ["c", None, ["b"], 1])
+def test_unknown_words_list_the_legal_ones(value):
+    for function in (kendall_gram, kendall_features):
+        with pytest.raises(ValueError, match=r"variant=.* is unknown; choose one of 'a', 'b'"):
+            function(X, variant=value)
+    for function in GRAMS:
+        with pytest.raises(ValueError, match=r"missing=.* is unknown; choose one of 'raise', 'pairwise'"):
+            function(X, missing=value)
+        legal = "'auto', 'signs', 'inversions', 'reference'"
+        with pytest.raises(ValueError, match=f"method=.* is unknown; choose one of {legal}"):
+            function(X, method=value)
+
+
+@pytest.mark.parametrize(
+    ("lam", "error", "message"),
+    [
+        (-1, ValueError, "lam=-1 is out of range; it must be at least 0"),
+        (-1e-300, ValueError, "lam=-1e-300 is out of range"),
+        (math.nan, ValueError, "lam=nan is out of range"),
+        (torch.tensor(-2.0), ValueError, "lam=-2.0 is out of range; a Mallows kernel needs lam >= 0"),
+        (torch.tensor([[1.0], [math.nan]]), ValueError, "lam=nan is out of range"),
+        ("1", TypeError, "lam must be a number, got str '1'"),
+        (None, TypeError, "lam must be a number, got NoneType None"),
+        (True, TypeError, "lam must be a number, got bool True"),
+    ],
+)
+def test_concentration_out_of_range(lam, error, message):
+    with pytest.raises(error, match=message):
+        mallows_gram(X, lam=lam)
+
+
+@pytest.mark.parametrize("tie_penalty", [0.2499, 0, -1, math.nan])
+def test_tie_penalty_below_a_quarter_is_no_kernel(tie_penalty):
+    message = "tie_penalty=.* is out of range; it must be at least 0.25: below, the exponential .* is not a kernel"
+    for function in (lambda: mallows_gram(X, tie_penalty=tie_penalty), lambda: MallowsKernel(tie_penalty=tie_penalty)):
+        with pytest.raises(ValueError, match=message):
+            function()
+
+
+def test_tie_penalty_of_a_distance():
+    for value in (-0.1, math.nan):
+        with pytest.raises(ValueError, match=f"tie_penalty={value} is out of range; it must be at least 0"):
+            kendall_distance(X, tie_penalty=value)
+    with pytest.raises(TypeError, match="tie_penalty must be a number, got str 'half'"):
+        kendall_distance(X, tie_penalty="half")
+
+
+@pytest.mark.parametrize("function", GRAMS)
+def test_workspace(function):
+    with pytest.raises(ValueError, match="workspace=3 is too small; it must be at least 1024 bytes"):
+        function(X, workspace=3)
+    with pytest.raises(TypeError, match=r"workspace must be an integer, got float 1000000\.0"):
+        function(X, workspace=1e6)
+
+
+def test_unranked_items_have_no_features():
+    with pytest.raises(ValueError, match=r"X has NaN \(an unranked item\) at row 1, item 0; complete or drop"):
+        kendall_features([[1.0, 2.0], [math.nan, 1.0]])
+
+
+def test_unranked_items_in_a_batch_are_named_by_batch():
+    scores = torch.zeros(2, 3, 4, 5)
+    scores[1, 2, 3, 4] = math.nan
+    with pytest.raises(ValueError, match=r"X has NaN \(an unranked item\) at batch \(1, 2\), row 3, item 4"):
+        kendall_gram(scores)
+
+
+@pytest.mark.parametrize("function", [kendall_gram, kendall_distance, mallows_gram, kendall_features])
+def test_gradients_of_scores_are_refused_with_the_remedy(function):
+    scores = torch.tensor(X, requires_grad=True)
+    result = function(scores)
+    assert result.requires_grad
+    with pytest.raises(RuntimeError, match=r"piecewise constant in the scores.*detach the scores \(X.detach\(\)\)"):
+        result.sum().backward()
+    assert not function(scores.detach()).requires_grad
+
+
+def test_gradients_of_the_second_side_are_refused_too():
+    with pytest.raises(RuntimeError, match="piecewise constant"):
+        kendall_gram(torch.tensor(X), torch.tensor(X, requires_grad=True)).sum().backward()
+
+
+@pytest.mark.parametrize("function", GRAMS)
+def test_an_engine_that_the_device_lacks(function, monkeypatch):
+    reason = "numba cannot be imported (gone); install it with: pip install numba"
+    monkeypatch.setattr(op, "why_missing", lambda device_type: reason)
+    monkeypatch.setattr(op, "_warned", {"cpu"})
+    for method in ("signs", "inversions"):
+        with pytest.raises(RuntimeError, match=f"method='{method}' has no engine on cpu: .*; install it with"):
+            function(X, method=method)
+    function(X, method="auto")
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: MallowsKernel(lam=0),
+            ValueError,
+            "lam=0 is out of range; a learnable concentration has to be",
+        ),
+        (lambda: MallowsKernel(lam=math.inf), ValueError, "lam=inf is out of range; .* positive and finite"),
+        (lambda: MallowsKernel(lam=math.nan), ValueError, "lam=nan is out of range"),
+        (lambda: MallowsKernel().set_params(lam=-1), ValueError, "lam=-1 is out of range"),
+        (
+            lambda: MallowsKernel().set_params(beta=1),
+            ValueError,
+            "MallowsKernel has no parameter 'beta'; it has lam",
+        ),
+        (
+            lambda: KendallKernel().set_params(lam=1),
+            ValueError,
+            "KendallKernel has no parameter 'lam'; it has",
+        ),
+        (lambda: KendallKernel(variant="c")(X), ValueError, "variant='c' is unknown"),
+    ],
+)
+def test_kernel_modules(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
