@@ -1,0 +1,119 @@
+"""The public functions under torch.compile and on fake tensors of a device that this machine need not have."""
+
+import math
+import shutil
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from torchrank import MallowsKernel, kendall_distance, kendall_gram, mallows_gram, normalize_gram, pair_counts
+
+BACKENDS = ["aot_eager"] + (["inductor"] if shutil.which("g++") else [])
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    """Forget what other tests compiled."""
+    torch.compiler.reset()
+
+
+def scores(*shape, levels=5, dtype=torch.float64):
+    return torch.randint(0, levels, shape, generator=torch.Generator().manual_seed(0)).to(dtype)
+
+
+def compiled(function, backend):
+    return torch.compile(function, fullgraph=True, backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kendall_gram(backend):
+    gram = compiled(kendall_gram, backend)
+    X, Y = scores(5, 9), scores(3, 9)
+    torch.testing.assert_close(gram(X), kendall_gram(X), rtol=0, atol=1e-15)
+    torch.testing.assert_close(gram(X, Y), kendall_gram(X, Y), rtol=0, atol=1e-15)
+
+
+def test_kendall_gram_of_changing_sizes():
+    gram = compiled(kendall_gram, "aot_eager")
+    for X in (scores(5, 9), scores(6, 9), scores(7, 12), scores(8, 13), scores(2, 3, 9), scores(0, 9)):
+        torch.testing.assert_close(gram(X, variant="a"), kendall_gram(X, variant="a"), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_unranked_items_still_raise_at_run_time(backend):
+    gram = compiled(kendall_gram, backend)
+    X = scores(5, 9)
+    gram(X)
+    X[3, 4] = math.nan
+    with pytest.raises(ValueError, match=r"X has NaN \(an unranked item\) at row 3, item 4"):
+        gram(X)
+    X[3, 4] = 0
+    torch.testing.assert_close(gram(X), kendall_gram(X), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_mallows_gram_with_a_learnable_concentration(backend):
+    def loss(X, lam):
+        return mallows_gram(X, lam=lam, normalize=True).square().sum()
+
+    X = scores(5, 9)
+    results = []
+    for function in (loss, compiled(loss, backend)):
+        lam = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+        value = function(X, lam)
+        value.backward()
+        results.append((value.detach(), lam.grad))
+    torch.testing.assert_close(results[1], results[0], rtol=1e-12, atol=0)
+    with pytest.raises(ValueError, match=r"lam=-0.5 is out of range"):
+        compiled(loss, backend)(X, torch.tensor(-0.5, requires_grad=True))
+    with pytest.raises(ValueError, match="X has NaN"):
+        compiled(loss, backend)(torch.full((2, 3), math.nan), lam)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda X: kendall_distance(X, tie_penalty=0.5),
+        lambda X: kendall_gram(X, missing="pairwise"),
+        lambda X: pair_counts(X)._asdict(),
+        lambda X: normalize_gram(mallows_gram(X, lam=0.2)),
+        MallowsKernel(lam=0.1),
+        lambda X: kendall_gram(X.long()),
+    ],
+    ids=["distance", "pairwise", "counts", "normalized", "module", "integers"],
+)
+def test_other_functions(function):
+    X = scores(4, 7)
+    torch.testing.assert_close(compiled(function, "aot_eager")(X), function(X), rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("missing", ["raise", "pairwise"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int64])
+def test_fake_cuda_tensors(dtype, missing):
+    with FakeTensorMode():
+        X = torch.empty(2, 3, 10, device="cuda", dtype=dtype)
+        Y = torch.empty(5, 10, device="cuda", dtype=dtype)
+        expected = dtype if dtype.is_floating_point else torch.get_default_dtype()
+        for function in (kendall_gram, kendall_distance, mallows_gram):
+            for other, m2 in ((None, 3), (Y, 5)):
+                result = function(X, other, missing=missing)
+                assert (tuple(result.shape), result.dtype, result.device.type) == ((2, 3, m2), expected, "cuda")
+        for count in pair_counts(X, Y, missing=missing):
+            assert (tuple(count.shape), count.dtype, count.device.type) == ((2, 3, 5), torch.int64, "cuda")
+
+
+def test_fake_cuda_tensors_are_checked():
+    with FakeTensorMode():
+        X = torch.empty(3, 10, device="cuda")
+        with pytest.raises(ValueError, match="X is on cuda:0 and Y on cpu; move one of them"):
+            kendall_gram(X, torch.empty(3, 10))
+        with pytest.raises(ValueError, match="X ranks 10 items and Y ranks 9"):
+            kendall_gram(X, X[:, :9])
+        with pytest.raises(TypeError, match=r"X has dtype torch\.complex64"):
+            kendall_gram(X.to(torch.complex64))
+
+
+def test_meta_tensors_have_shapes():
+    result = kendall_gram(torch.empty(3, 10, device="meta"), torch.empty(2, 10, device="meta"))
+    assert (result.device.type, tuple(result.shape)) == ("meta", (3, 2))
