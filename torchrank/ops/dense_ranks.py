@@ -33,7 +33,7 @@ def _on_any_device(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Te
 @torch.library.impl("torchrank::dense_ranks", "cpu")
 def _on_cpu(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
     if why_missing("cpu"):
-        return _on_any_device(scores, unranked, name)
+        return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
     from torchrank.cpu.dense_ranks import dense_ranks as engine  # numba takes half a second to import
 
     return _checked(scores, engine(ties.sortable(scores)), unranked, name)
