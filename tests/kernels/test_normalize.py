@@ -98,6 +98,23 @@ def test_arrays_of_any_layout(layout):
     assert np.array_equal(normalize_gram(other), normalize_gram(K))
 
 
+KINDS = {
+    "list": list,
+    "tensor": torch.from_numpy,
+    "diagonal": lambda norms: np.diag(np.diag(norms)),  # read-only
+    "big-endian": lambda norms: norms.astype(">f8"),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_squared_norms_of_any_kind(kind):
+    K = NEW @ TRAIN.T
+    new, train = (NEW**2).sum(1), (TRAIN**2).sum(1)
+    scaled = normalize_gram(K, kind(new), kind(train))
+    assert np.array_equal(scaled, normalize_gram(K, new, train))
+
+
 def test_inputs_are_not_modified():
     K, norms = TRAIN @ TRAIN.T, (TRAIN**2).sum(1)
     before = K.copy(), norms.copy()

@@ -5,6 +5,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.library import opcheck
 
+import torchrank.ops.dense_ranks as dense_ranks_module
 import torchrank.ops.pair_counts as module
 from torchrank.ops import concentration  # noqa: F401  (registers its op)
 from torchrank.ops.dense_ranks import dense_ranks
@@ -79,7 +80,8 @@ def test_fake_dense_ranks():
 def no_numba(monkeypatch):
     """An installation whose CPU engines are missing."""
     reason = "numba cannot be imported (no such module); install it with: pip install numba"
-    monkeypatch.setattr(module, "why_missing", lambda device_type: reason)
+    for ops in (module, dense_ranks_module):
+        monkeypatch.setattr(ops, "why_missing", lambda device_type: reason)
     monkeypatch.setattr(module, "_warned", set())
     return reason
 
@@ -97,6 +99,11 @@ def test_auto_without_engines_is_the_reference_and_warns_once(no_numba, recwarn)
         result = pair_counts(RANKS, None, True, "auto", WORKSPACE, False)
         assert all(map(torch.equal, result, expected))
     assert [str(w.message) for w in recwarn] == [f"torchrank uses its slow reference engine on cpu: {no_numba}"]
+
+
+def test_rows_are_ranked_without_engines(no_numba):
+    ranks, strict = dense_ranks(torch.tensor([[3.0, torch.nan, 1.0, 3.0]]), "allow", "X")
+    assert (ranks.tolist(), strict.tolist()) == ([[1, -1, 0, 1]], [2])
 
 
 def test_why_missing_says_what_to_do():
