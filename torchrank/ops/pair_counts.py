@@ -1,7 +1,10 @@
 """The op behind every Kendall quantity: exact concordance scores between all rankings of two batches."""
 
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from importlib.util import find_spec
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,7 +14,7 @@ from torchrank.ops.reference.pair_counts import pair_counts as reference_engine
 from torchrank.ops.reference.pair_counts import score_dtype
 
 METHODS = ("auto", "signs", "inversions", "reference")
-WORKSPACE = 256 * 2**20
+WORKSPACE = 128 * 2**20
 
 
 torch.library.define(
@@ -41,7 +44,9 @@ def pair_counts(
 
 
 @torch.library.register_fake("torchrank::pair_counts")
-def _fake(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
+def _fake(
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
+) -> tuple[Tensor, Tensor]:
     other = x if y is None else y
     torch._check(x.dtype == torch.int32 and other.dtype == torch.int32, lambda: "ranks must be int32")
     torch._check(x.ndim == 3 and other.ndim == 3, lambda: "ranks must have shape (batch, rankings, items)")
@@ -54,7 +59,28 @@ def _fake(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int
     return score, torch.empty(shape if strict else (shape[0], 0, 0), dtype=dtype, device=x.device)
 
 
+def _explaining_memory(engine: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """Say how large the result is, and what to do, where memory for it cannot be had."""
+
+    @wraps(engine)
+    def explained(x: Tensor, y: Tensor | None, *settings: Any) -> tuple[Tensor, Tensor]:
+        try:
+            return engine(x, y, *settings)
+        except RuntimeError as error:
+            if not isinstance(error, torch.OutOfMemoryError) and "allocate" not in str(error):
+                raise
+            b, m, m2 = x.shape[0], x.shape[1], (x if y is None else y).shape[1]
+            size = b * m * m2 * torch.empty(0, dtype=score_dtype(x.shape[2])).element_size() / 2**30
+            raise torch.OutOfMemoryError(
+                f"no memory on {x.device} for the counts of {m} x {m2} rankings ({b} batches, {size:.1f} GiB): "
+                "compute the matrix in blocks, f(X, Y[start:stop])"
+            ) from error
+
+    return explained
+
+
 @torch.library.impl("torchrank::pair_counts", "default")
+@_explaining_memory
 def _on_any_device(
     x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
 ) -> tuple[Tensor, Tensor]:
@@ -62,7 +88,10 @@ def _on_any_device(
 
 
 @torch.library.impl("torchrank::pair_counts", "cpu")
-def _on_cpu(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool) -> tuple[Tensor, Tensor]:
+@_explaining_memory
+def _on_cpu(
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
+) -> tuple[Tensor, Tensor]:
     if method == "reference" or why_missing("cpu"):
         return _reference_or_refuse(x, y, strict, method, workspace)
     from torchrank.cpu.pair_counts import pair_counts as engine  # numba takes half a second to import
@@ -73,6 +102,7 @@ def _on_cpu(x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: i
 if find_spec("triton") is not None:
 
     @torch.library.impl("torchrank::pair_counts", "cuda")
+    @_explaining_memory
     def _on_cuda(
         x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
     ) -> tuple[Tensor, Tensor]:
