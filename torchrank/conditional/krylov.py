@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from torch import Tensor
 
@@ -95,22 +96,11 @@ def run(system: System, labels: Tensor, settings: Settings, first: Tensor | None
         settings: how to iterate.
         first: duals to start from, or None for zeros.
     """
-    lam, center, gram = settings.lam, system.center, system.gram
-    if settings.method == "cg":
-
-        def product(v: Tensor) -> Tensor:
-            return center(gram(center(v))).add_(v, alpha=lam)
-
-    else:
-
-        def product(v: Tensor) -> Tensor:
-            return center(gram(v)).add_(v, alpha=lam)
-
     watch = _Watch(system, settings)
     solution = METHODS[settings.method](
-        product,
-        center(system.from_duals(labels)),
-        x0=None if first is None else center(system.from_duals(first)),
+        partial(system.product, lam=settings.lam, symmetric=settings.method == "cg"),
+        system.center(system.from_duals(labels)),
+        x0=None if first is None else system.center(system.from_duals(first)),
         tol=settings.tol,
         max_iter=settings.max_iter,
         callback=watch if settings.callback or settings.validation else None,

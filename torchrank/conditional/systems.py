@@ -11,15 +11,15 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from torchrank.conditional.pair_kernels import EdgeProduct, apply_relation
+from torchrank.conditional.pair_kernels import EdgeProduct
 from torchrank.linalg import Eigen
 
 
 class System(Protocol):
     """The coordinates of the iteration and the two products it needs."""
 
-    def gram(self, v: Tensor) -> Tensor:
-        """``G v``."""
+    def product(self, v: Tensor, lam: float, symmetric: bool) -> Tensor:
+        """``L G L v + lam v`` if symmetric, else ``L G v + lam v``; the next call may overwrite the result."""
         ...
 
     def center(self, v: Tensor) -> Tensor:
@@ -48,9 +48,13 @@ class EdgeSystem:
 
     def __init__(self, K_start: Tensor, K_end: Tensor, pairs: Tensor, groups: Tensor | None, relation: str) -> None:
         self._groups = groups
-        self.gram = EdgeProduct(K_start, K_end, pairs, pairs, relation)
+        self._gram = EdgeProduct(K_start, K_end, pairs, pairs, relation)
         if groups is not None:  # a node without edges has no group to divide by
             self._sizes = torch.bincount(groups, minlength=1).clamp(min=1).to(K_start.dtype)
+
+    def product(self, v: Tensor, lam: float, symmetric: bool) -> Tensor:
+        """See :class:`System`."""
+        return self.center(self._gram(self.center(v) if symmetric else v)).add_(v, alpha=lam)
 
     def center(self, v: Tensor) -> Tensor:
         """Subtract the mean over each group."""
@@ -87,17 +91,31 @@ class CompleteSystem:
         self._relation, self._query = relation, query
         ranked = self._U if query == 0 else self._V
         self._constant = ranked.sum(0) / len(ranked) ** 0.5
+        self._work = torch.empty_like(self._values)  # products are bound by memory, so they allocate none
+        self._turned = torch.empty_like(self._values) if relation != "ordinary" else self._work
 
-    def gram(self, v: Tensor) -> Tensor:
-        """Multiply by the products of eigenvalues and keep the part that the relation allows."""
-        return apply_relation(self._values * v, self._relation)
+    def product(self, v: Tensor, lam: float, symmetric: bool) -> Tensor:
+        """See :class:`System`: multiply by products of eigenvalues and keep the part that the relation allows."""
+        result = self._work.copy_(v)
+        if symmetric:
+            self._center_(result)
+        result.mul_(self._values)
+        if self._relation != "ordinary":
+            sign = 1 if self._relation == "symmetric" else -1
+            result = torch.add(result, result.mT, alpha=sign, out=self._turned).div_(2)
+        return self._center_(result).add_(v, alpha=lam)
 
     def center(self, v: Tensor) -> Tensor:
         """Take out the component along the constants, on the ranked side."""
-        if self._query is None:
-            return v
+        return self._center_(v.clone())
+
+    def _center_(self, v: Tensor) -> Tensor:
         c = self._constant
-        return v - torch.outer(v @ c, c) if self._query == 0 else v - torch.outer(c, c @ v)
+        if self._query == 0:
+            v.addr_(v @ c, c, alpha=-1)
+        elif self._query == 1:
+            v.addr_(c, c @ v, alpha=-1)
+        return v
 
     def to_duals(self, v: Tensor) -> Tensor:
         """Out of the eigenbasis."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numba import njit
@@ -41,7 +41,7 @@ class Job:
     symmetric: bool  # y is x
     plain: bool  # every ranking is complete and without ties
     workspace: int  # bytes
-    bar: tqdm
+    bar: "tqdm[NoReturn] | None"
 
     def blocks(self, row_bytes: int, multiple: int) -> Iterator[Block]:
         """Cut the result so that ``row_bytes`` for every row and column of a block fit the workspace.
@@ -69,8 +69,13 @@ class Job:
 
     def run(self, tiles: Sequence[Tile], work: Callable[[Tile], None], share: float = 0.0) -> None:
         """Run ``work`` over the tiles on all threads; together they advance the progress bar by ``share``."""
-        step = share * self.bar.total / max(1, len(tiles))
-        run_tiles(tiles, work, (lambda: self.bar.update(step)) if step and not self.bar.disable else None)
+        bar = self.bar
+        if bar is None or not share:
+            run_tiles(tiles, work)
+        else:
+            total = bar.total or 0
+            step = share * total / max(1, len(tiles))
+            run_tiles(tiles, work, lambda: bar.update(min(step, total - bar.n)))
 
     def share(self, block: Block) -> float:
         """The block's part of all work."""

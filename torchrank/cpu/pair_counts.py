@@ -1,5 +1,8 @@
 """CPU engine of the pair_counts op: chooses between sign planes and inversion counting."""
 
+from contextlib import nullcontext
+from typing import NoReturn
+
 import torch
 from torch import Tensor
 from tqdm import tqdm
@@ -29,14 +32,17 @@ def pair_counts(
     ranks_x = x.contiguous().numpy()
     ranks_y = ranks_x if y is None else other.contiguous().numpy()
     wanted = both[:, :0, :0] if plain else both  # without ties all pairs are strict, and need no counting
-    with tqdm(
-        desc=f"pair_counts ({method})", unit="pair", unit_scale=True, disable=not progress, total=score.numel()
-    ) as bar:
+    total = b * (m * (m + 1) // 2 if y is None else m * other.shape[1])
+    with _progress_bar(method, total) if progress else nullcontext() as bar:
         job = Job(ranks_x, ranks_y, score.numpy(), wanted.numpy(), y is None, plain, workspace, bar)
         _ENGINES[method](job)
     if plain:
         both.fill_(n * (n - 1) // 2)
     return score, both
+
+
+def _progress_bar(method: str, pairs: int) -> "tqdm[NoReturn]":
+    return tqdm(desc=f"pair_counts ({method})", unit="pair", unit_scale=True, total=pairs)
 
 
 def _all_plain(ranks: Tensor) -> bool:

@@ -18,6 +18,13 @@ def run_tiles(tiles: Sequence[Tile], work: Callable[[Tile], None], advance: Call
     other. An exception in any tile, Ctrl-C in the caller's thread among them, stops the others after their current tile
     and is raised here. ``advance`` is called after every tile, by one thread at a time.
     """
+    workers = min(torch.get_num_threads(), len(tiles))
+    if workers <= 1:
+        for tile in tiles:
+            work(tile)
+            if advance is not None:
+                advance()
+        return
     queue = iter(tiles)
     lock = threading.Lock()
     stop = threading.Event()
@@ -39,10 +46,6 @@ def run_tiles(tiles: Sequence[Tile], work: Callable[[Tile], None], advance: Call
             if not emptied:
                 stop.set()
 
-    workers = min(torch.get_num_threads(), len(tiles))
-    if workers <= 1:
-        take_tiles()
-        return
     with ThreadPoolExecutor(workers - 1) as pool:
         helpers = [pool.submit(take_tiles) for _ in range(workers - 1)]
         try:

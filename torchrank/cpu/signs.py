@@ -41,7 +41,8 @@ class _Planes:
         self.rows = -(-m // planes.ROWS) * planes.ROWS
         self.count = b * self.rows
         self.unsigned = np.uint16 if n < 2**16 else np.uint32  # its largest value stands for unranked
-        self.signs = self.strict = np.empty((b, 0, 0), np.uint64)
+        self.signs: np.ndarray = np.empty((b, 0, 0), np.uint64)
+        self.strict: np.ndarray = self.signs
 
     def reserve(self, words: int) -> None:
         """Allocate planes of ``words`` words; all chunks share them."""

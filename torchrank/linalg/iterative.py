@@ -60,7 +60,7 @@ def cg(
     reached, the residual is computed afresh; if rounding has parted the two, the iteration starts again from there.
 
     Args:
-        product: computes ``A x``; called once per iteration.
+        product: computes ``A x``; called once per iteration. It may return the same memory each time.
         b: right-hand side of any shape; products are sums over all entries.
         x0: where to start; zeros by default.
         tol: relative residual to reach; 0 runs ``max_iter`` iterations and does not count as a failure.
@@ -106,9 +106,9 @@ def bicgstab(
     """
     run = _Run(product, b, x0, tol, max_iter, callback)
     r = run.first_residual()
-    shadow, p, rho = r.clone(), r.clone(), _dot(r, r)
+    shadow, p, Ap, rho = r.clone(), r.clone(), torch.empty_like(r), _dot(r, r)
     while run.goes_on():
-        Ap = product(p)
+        Ap.copy_(product(p))
         denominator = _dot(shadow, Ap)
         if denominator == 0:
             run.reason = "breakdown"

@@ -49,7 +49,7 @@ def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None
     by_score = _lexsort(query, f)
     ranks = torch.empty_like(by_score)
     ranks[by_score] = torch.arange(len(ranks), device=ranks.device)
-    wrong = _per_query(query, n_queries, _inversions(ranks))
+    wrong = _per_query(query[by_score], n_queries, _inversions(ranks))
     pairs_with_label = _tied_pairs(n_queries, query, y)
     tied = _tied_pairs(n_queries, query[by_score], f[by_score]) - _tied_pairs(n_queries, query, y, f)
     sizes = torch.bincount(query, minlength=n_queries)
@@ -142,21 +142,21 @@ def _tied_pairs(n_queries: int, query: Tensor, *keys: Tensor) -> Tensor:
 
 
 def _inversions(permutation: Tensor) -> Tensor:
-    """For each place of a permutation of ``0 .. q-1``, how many larger values stand before it; O(q log q), any device.
+    """For each value of a permutation of ``0 .. q-1``, how many larger values stand before it; O(q log q), any device.
 
-    Values are partitioned by their bits, the highest first, keeping their order: within a block of equal higher bits,
-    a zero is inverted with the ones before it. Since all values occur, block boundaries are known.
+    Values are partitioned by their bits, the highest first, keeping their order: within a block of equal higher bits, a
+    zero is inverted with the ones before it. Since all values occur, block boundaries are known.
     """
     q = len(permutation)
     place = torch.arange(q, device=permutation.device)
-    values, origin, counts = permutation, place, torch.zeros_like(permutation)
+    values, counts = permutation, torch.zeros_like(permutation)
     for bit in reversed(range(max(q - 1, 0).bit_length())):
         ones = values >> bit & 1
-        start = values >> (bit + 1) << (bit + 1)  # where the block begins; it has values from start up
+        start = values >> (bit + 1) << (bit + 1)  # where the block begins; it has the values from start up
         before = ones.cumsum(0) - ones
-        before = before - before[start]  # ones before in the same block
-        counts = counts + torch.where(ones == 1, 0, before)
-        zeros_in_block = (q - start).clamp(max=1 << bit)
+        before -= before[start]  # ones before in the same block
+        zeros_in_block = (q - start).clamp_(max=1 << bit)
         target = torch.where(ones == 1, start + zeros_in_block + before, place - before)
-        values, origin, counts = (torch.empty_like(x).scatter_(0, target, x) for x in (values, origin, counts))
-    return torch.empty_like(counts).scatter_(0, origin, counts)
+        counts += before * (1 - ones)
+        values, counts = (torch.empty_like(x).scatter_(0, target, x) for x in (values, counts))
+    return counts  # the values now stand in order
