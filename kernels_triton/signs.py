@@ -52,11 +52,24 @@ def prepare_kernel(
 
 
 @triton.jit
-def add_pairs(acc, xi, yi, xj, yj, STRICT: tl.constexpr, PACKED: tl.constexpr):
-    """Add the pairs of one item i with a block of items j, for a tile of rankings of x and of y."""
-    signs_x = pairwise.pair_signs(xi[:, None], xj, STRICT, PACKED)  # [BX, BK]
-    signs_y = pairwise.pair_signs(yi[:, None], yj, STRICT, PACKED)  # [BY, BK]
-    return tl.dot(signs_x, tl.trans(signs_y), acc)
+def halves(tile):
+    """The left and the right half of the columns."""
+    rows: tl.constexpr = tile.shape[0]
+    columns: tl.constexpr = tile.shape[1] // 2
+    return tl.split(tl.permute(tl.reshape(tile, (rows, 2, columns)), (0, 2, 1)))
+
+
+@triton.jit
+def add_half(OUT, sums, row_stride, rows, columns, WIDE: tl.constexpr):
+    """Add half a tile of sums to ``rows`` by ``columns`` words, by quarters: all at once would spill registers."""
+    row, column = tl.arange(0, sums.shape[0]), tl.arange(0, sums.shape[1] // 2)
+    offsets = (row.to(tl.int64) if WIDE else row)[:, None] * row_stride + column[None, :]
+    left, right = halves(sums)
+    inside = (row < rows)[:, None] & (column < columns)[None, :]
+    tl.atomic_add(OUT + offsets, left.to(OUT.dtype.element_ty), mask=inside, sem="relaxed")
+    OUT += sums.shape[1] // 2
+    inside = (row < rows)[:, None] & (column < columns - sums.shape[1] // 2)[None, :]
+    tl.atomic_add(OUT + offsets, right.to(OUT.dtype.element_ty), mask=inside, sem="relaxed")
 
 
 @triton.jit(do_not_specialize=["m", "m2", "batch_stride", "row_stride"])
@@ -79,7 +92,6 @@ def product_kernel(
     BY: tl.constexpr,
     BK: tl.constexpr,
     CHUNK: tl.constexpr,
-    UNROLL: tl.constexpr,
 ):
     """Add sum over pairs (i, j) of sign(x_i - x_j) sign(y_i - y_j) to a tile of rankings of x and of y.
 
@@ -118,22 +130,18 @@ def product_kernel(
     X += first.to(tl.int64) * rows_x
     Y += first.to(tl.int64) * rows_y
     acc = tl.zeros((BX, BY), tl.float32)
-    for _ in range(first, last, UNROLL):
+    for _ in range(first, last):
         xi, yi = tl.load(X + row_x), tl.load(Y + row_y)
-        if UNROLL == 2:
-            xi2, yi2 = tl.load(X + rows_x + row_x), tl.load(Y + rows_y + row_y)
-            acc = add_pairs(acc, xi, yi, xj, yj, STRICT, PACKED)
-            acc = add_pairs(acc, xi2, yi2, xj, yj, STRICT, PACKED)
-        else:
-            acc = add_pairs(acc, xi, yi, xj, yj, STRICT, PACKED)
-        X += UNROLL * rows_x
-        Y += UNROLL * rows_y
+        signs_x = pairwise.pair_signs(xi[:, None], xj, STRICT, PACKED)
+        signs_y = pairwise.pair_signs(yi[:, None], yj, STRICT, PACKED)
+        acc = tl.dot(signs_x, tl.trans(signs_y), acc)
+        X += rows_x
+        Y += rows_y
 
     OUT += batch * batch_stride + (tile_x * BX).to(tl.int64) * row_stride + tile_y * BY
-    inside = (row_x < m - tile_x * BX)[:, None] & (row_y < m2 - tile_y * BY)[None, :]
-    row = row_x.to(tl.int64) if WIDE else row_x
-    offsets = row[:, None] * row_stride + row_y[None, :]
-    tl.atomic_add(OUT + offsets, (acc * weight).to(OUT.dtype.element_ty), mask=inside, sem="relaxed")
+    left, right = halves(acc)
+    add_half(OUT, left * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY, WIDE)
+    add_half(OUT + BY // 2, right * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY - BY // 2, WIDE)
 
 
 def signs(
@@ -182,8 +190,8 @@ def signs(
             BY=tile.rows_y,
             BK=tile.items,
             CHUNK=tile.chunk,
-            UNROLL=tile.unroll_strict if strict else tile.unroll,
             num_warps=tile.warps,
+            num_stages=tile.stages,
             maxnreg=tile.registers,
         )
     if y is None:

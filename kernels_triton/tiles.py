@@ -14,10 +14,9 @@ class SignTile(NamedTuple):
     rows_y: int
     items: int
     chunk: int  # first items that one program sweeps; chunk * items pairs stay far below 2**24, exact in float32
-    unroll: int  # first items for each turn of the loop; two share the wait for one load
-    unroll_strict: int  # the same for strict pairs, where two would spill registers
     warps: int
-    registers: int  # cap for each thread, so that a second program fits on the multiprocessor
+    registers: int  # cap for each thread, so that several programs fit on a multiprocessor
+    stages: int = 3  # first items whose loads are under way at once
 
 
 class InversionTile(NamedTuple):
@@ -30,14 +29,14 @@ class InversionTile(NamedTuple):
 
 # (architecture, are there few rows, are ranks in half precision)
 SIGNS = {
-    (90, False, True): SignTile(128, 64, 64, chunk=1024, unroll=2, unroll_strict=1, warps=8, registers=128),
-    (90, True, True): SignTile(64, 64, 64, chunk=512, unroll=2, unroll_strict=1, warps=4, registers=168),
-    (90, False, False): SignTile(64, 64, 32, chunk=2048, unroll=1, unroll_strict=1, warps=4, registers=168),
-    (90, True, False): SignTile(64, 64, 32, chunk=2048, unroll=1, unroll_strict=1, warps=4, registers=168),
-    (80, False, True): SignTile(128, 64, 64, chunk=1024, unroll=1, unroll_strict=1, warps=8, registers=128),
-    (80, True, True): SignTile(64, 64, 64, chunk=512, unroll=1, unroll_strict=1, warps=4, registers=168),
-    (80, False, False): SignTile(64, 64, 32, chunk=2048, unroll=1, unroll_strict=1, warps=4, registers=168),
-    (80, True, False): SignTile(64, 64, 32, chunk=2048, unroll=1, unroll_strict=1, warps=4, registers=168),
+    (90, False, True): SignTile(128, 128, 32, chunk=1024, warps=8, registers=128),
+    (90, True, True): SignTile(64, 64, 64, chunk=512, warps=4, registers=128),
+    (90, False, False): SignTile(128, 64, 32, chunk=2048, warps=8, registers=128),
+    (90, True, False): SignTile(64, 64, 32, chunk=2048, warps=4, registers=168),
+    (80, False, True): SignTile(128, 64, 64, chunk=1024, warps=8, registers=128),
+    (80, True, True): SignTile(64, 64, 64, chunk=512, warps=4, registers=128),
+    (80, False, False): SignTile(128, 64, 32, chunk=2048, warps=8, registers=128),
+    (80, True, False): SignTile(64, 64, 32, chunk=2048, warps=4, registers=168),
 }
 FEW_ROWS = 64
 

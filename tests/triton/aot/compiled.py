@@ -21,13 +21,14 @@ class Variant:
     constants: dict[str, object]
     warps: int = 4
     registers: int | None = None
-    aligned: bool = True  # do pointers, and the sizes in ``even``, divide by 16
-    even: tuple[str, ...] = ()
+    stages: int = 3
+    even: tuple[str, ...] = ()  # sizes that divide by 16, as all pointers do
+    odd: tuple[str, ...] = ()  # but for these, which may point into the middle of a tensor
     packed: bool = False  # should comparisons take two numbers an instruction
     tensor_cores: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}-sm_{self.arch}-{'aligned' if self.aligned else 'odd'}"
+        return f"{self.name}-sm_{self.arch}-{'odd' if self.odd else 'aligned'}"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def compile_variant(variant: Variant, folder: Path) -> Compiled:
     attributes = {
         (position,): divisible
         for position, name in enumerate(names)
-        if variant.aligned and (variant.types.get(name, "").startswith("*") or name in variant.even)
+        if name in variant.even or (variant.types.get(name, "").startswith("*") and name not in variant.odd)
     }
     source = ASTSource(
         variant.kernel,
@@ -54,7 +55,7 @@ def compile_variant(variant: Variant, folder: Path) -> Compiled:
         constexprs=variant.constants,
         attrs=attributes,
     )
-    options = {"num_warps": variant.warps, "maxnreg": variant.registers}
+    options = {"num_warps": variant.warps, "num_stages": variant.stages, "maxnreg": variant.registers}
     built = triton.compile(source, target=GPUTarget("cuda", variant.arch, 32), options=options)
     cubin = folder / "kernel.cubin"
     cubin.write_bytes(built.asm["cubin"])

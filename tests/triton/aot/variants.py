@@ -10,35 +10,37 @@ ARCHITECTURES = (80, 90)
 
 def all_variants() -> Iterator[Variant]:
     for arch in ARCHITECTURES:
-        for aligned in (True, False):
-            yield from _helpers(arch, aligned)
-            yield from _signs(arch, aligned)
-        yield from _inversions(arch)  # all pointers are the engine's own scratch, so always aligned
+        yield from _helpers(arch)
+        yield from _signs(arch)
+        yield from _inversions(arch)
 
 
-def _signs(arch: int, aligned: bool) -> Iterator[Variant]:
+def _signs(arch: int) -> Iterator[Variant]:
     rows = {(half, tile) for (of, _, half), tile in tiles.SIGNS.items() if of == arch}
     for half, tile in sorted(rows):
         number = "fp16" if half else "fp32"
-        for out, strict in (("i32", False), ("i64", False), ("i32", True)) if aligned else (("i32", False),):
+        out = "i32" if half else "i64"  # more items than half precision can number may need 64 bits
+        for strict, symmetric, odd in (
+            (False, True, ()),
+            (True, True, ()),
+            (False, False, ()),
+            (False, True, ("OUT",)),
+        ):
             yield Variant(
-                name=f"product-{number}-{tile.rows_x}x{tile.rows_y}x{tile.items}-{out}{'-strict' if strict else ''}",
+                name=f"product-{number}-{tile.rows_x}x{tile.rows_y}x{tile.items}"
+                + "-strict" * strict
+                + "-cross" * (not symmetric),
                 kernel=signs.product_kernel,
                 arch=arch,
                 types={"X": f"*{number}", "Y": f"*{number}", "OUT": f"*{out}", "m": "i32", "m2": "i32"}
                 | {"rows_x": "i32", "rows_y": "i32", "items": "i32", "batch_stride": "i64", "row_stride": "i32"},
-                constants={"SYMMETRIC": True, "STRICT": strict, "PACKED": half, "WIDE": False}
-                | {
-                    "BX": tile.rows_x,
-                    "BY": tile.rows_y,
-                    "BK": tile.items,
-                    "CHUNK": tile.chunk,
-                    "UNROLL": tile.unroll_strict if strict else tile.unroll,
-                },
+                constants={"SYMMETRIC": symmetric, "STRICT": strict, "PACKED": half, "WIDE": False}
+                | {"BX": tile.rows_x, "BY": tile.rows_y, "BK": tile.items, "CHUNK": tile.chunk},
                 warps=tile.warps,
                 registers=tile.registers,
-                aligned=aligned,
+                stages=tile.stages,
                 even=("rows_x", "rows_y", "items"),
+                odd=odd,
                 packed=half,
                 tensor_cores=True,
             )
@@ -47,41 +49,44 @@ def _signs(arch: int, aligned: bool) -> Iterator[Variant]:
 def _inversions(arch: int) -> Iterator[Variant]:
     sizes = dict.fromkeys(("weight", "m", "m2", "n", "stride", "width"), "i32") | {"OUT": "*i64"}
     table = tiles.INVERSIONS[arch]
-    for half, tile in [(True, tile) for _, tile in table] + [(False, table[-1][1])]:
-        yield Variant(
-            name=f"blocks-{tile.block}-{tile.bins}-{'half' if half else 'split'}",
-            kernel=inversion_kernels.blocks_kernel,
-            arch=arch,
-            types=sizes | {"ORDER_X": "*i32", "POSITION_Y": "*i32"},
-            constants={"SYMMETRIC": True, "HALF": half, "PACKED": True, "B": tile.block, "C": tile.bins},
-            warps=tile.warps,
-            packed=True,
-        )
-    for block, warps in sorted({(tile.block, tile.warps) for _, tile in table}):
-        for narrow in (True, False):
+    for symmetric in (True, False):
+        cross = "-cross" * (not symmetric)
+        for half, tile in [(True, tile) for _, tile in table] + [(False, table[-1][1])]:
             yield Variant(
-                name=f"intervals-{block}-{'narrow' if narrow else 'wide'}",
-                kernel=inversion_kernels.intervals_kernel,
+                name=f"blocks-{tile.block}-{tile.bins}-{'half' if half else 'split'}{cross}",
+                kernel=inversion_kernels.blocks_kernel,
                 arch=arch,
-                types=sizes | {"POSITION_X": "*i32", "ORDER_Y": "*i32"},
-                constants={"SYMMETRIC": True, "NARROW": narrow, "PACKED": True, "B": block},
-                warps=warps,
+                types=sizes | {"ORDER_X": "*i32", "POSITION_Y": "*i32"},
+                constants={"SYMMETRIC": symmetric, "HALF": half, "PACKED": True, "B": tile.block, "C": tile.bins},
+                warps=tile.warps,
                 packed=True,
             )
+        for block, warps in sorted({(tile.block, tile.warps) for _, tile in table}):
+            for narrow in (True, False):
+                yield Variant(
+                    name=f"intervals-{block}-{'narrow' if narrow else 'wide'}{cross}",
+                    kernel=inversion_kernels.intervals_kernel,
+                    arch=arch,
+                    types=sizes | {"POSITION_X": "*i32", "ORDER_Y": "*i32"},
+                    constants={"SYMMETRIC": symmetric, "NARROW": narrow, "PACKED": True, "B": block},
+                    warps=warps,
+                    packed=True,
+                )
 
 
-def _helpers(arch: int, aligned: bool) -> Iterator[Variant]:
+def _helpers(arch: int) -> Iterator[Variant]:
     for number in ("fp16", "fp32"):
-        yield Variant(
-            name=f"prepare-{number}",
-            kernel=signs.prepare_kernel,
-            arch=arch,
-            types={"RANKS": "*i32", "OUT": f"*{number}", "m": "i32", "n": "i32", "batch_stride": "i64"}
-            | {"row_stride": "i32", "item_stride": "i32", "padded_rows": "i32", "padded_items": "i32"},
-            constants={"BLOCK": 32, "HALF": number == "fp16"},
-            aligned=aligned,
-            even=("padded_rows", "padded_items"),
-        )
+        for odd in ((), ("RANKS",)):
+            yield Variant(
+                name=f"prepare-{number}",
+                kernel=signs.prepare_kernel,
+                arch=arch,
+                types={"RANKS": "*i32", "OUT": f"*{number}", "m": "i32", "n": "i32", "batch_stride": "i64"}
+                | {"row_stride": "i32", "item_stride": "i32", "padded_rows": "i32", "padded_items": "i32"},
+                constants={"BLOCK": 32, "HALF": number == "fp16"},
+                even=("padded_rows", "padded_items"),
+                odd=odd,
+            )
     for integer in ("i32", "i64"):
         yield Variant(
             name=f"mirror-{integer}",
@@ -89,14 +94,14 @@ def _helpers(arch: int, aligned: bool) -> Iterator[Variant]:
             arch=arch,
             types={"OUT": f"*{integer}", "m": "i32", "batch_stride": "i64", "row_stride": "i32"},
             constants={"BLOCK": 64},
-            aligned=aligned,
         )
-        yield Variant(
-            name=f"invert-{integer}",
-            kernel=permutations.invert_kernel,
-            arch=arch,
-            types={"P": f"*{integer}", "FORWARD": "*i32", "INVERSE": "*i32", "n": "i32"}
-            | {"row_stride": "i32", "stride": "i32"},
-            constants={"BLOCK": 1024},
-            aligned=aligned,
-        )
+        for odd in ((), ("P",)):
+            yield Variant(
+                name=f"invert-{integer}",
+                kernel=permutations.invert_kernel,
+                arch=arch,
+                types={"P": f"*{integer}", "FORWARD": "*i32", "INVERSE": "*i32", "n": "i32"}
+                | {"row_stride": "i32", "stride": "i32"},
+                constants={"BLOCK": 1024},
+                odd=odd,
+            )

@@ -11,7 +11,7 @@ from tests.triton.interpret.guarded import rankings
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(tiles, "sign_tile", lambda *_: SignTile(16, 16, 16, 32, 2, 2, warps=4, registers=128))
+    monkeypatch.setattr(tiles, "sign_tile", lambda *_: SignTile(16, 16, 16, chunk=32, warps=4, registers=128))
     monkeypatch.setattr(tiles, "inversion_tile", lambda *_: InversionTile(16, 4, 4))
 
 

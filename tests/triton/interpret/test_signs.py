@@ -6,7 +6,7 @@ from kernels_triton.tiles import SignTile
 from tests.oracles.pair_counts import score_and_strict_gram
 from tests.triton.interpret.guarded import Guarded, rankings
 
-TILE = SignTile(32, 16, 16, chunk=32, unroll=2, unroll_strict=1, warps=4, registers=128)
+TILE = SignTile(32, 16, 16, chunk=32, warps=4, registers=128)
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -42,11 +42,11 @@ def test_blocks_of_rows_within_a_small_workspace(y_is_x):
     out.check()
 
 
-def test_one_first_item_at_a_time_in_single_precision(monkeypatch):
+def test_ranks_in_single_precision(monkeypatch):
     monkeypatch.setattr("kernels_triton.pairwise.HALF_RANKS", 5)
     x = rankings("partial", 1, 6, 21, seed=5)
     out = Guarded((1, 6, 6))
-    signs(x, None, out.tensor, strict=False, workspace=2**28, arch=90, tile=TILE._replace(unroll=1))
+    signs(x, None, out.tensor, strict=False, workspace=2**28, arch=90, tile=TILE)
     assert (out.tensor.numpy() == score_and_strict_gram(x.numpy(), x.numpy())[0]).all()
 
 
