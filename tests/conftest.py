@@ -1,6 +1,7 @@
 """Settings of property tests, and the folder of real data."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,17 @@ settings.register_profile(
     "torchrank", deadline=None, max_examples=60, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("torchrank")
+
+
+@pytest.fixture
+def torch_repeats_warnings() -> Iterator[None]:
+    """Warnings that torch gives once a process come every time, so that no earlier test can use them up."""
+    import torch  # the tests under Triton's interpreter decide themselves what is imported first
+
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(before)
 
 
 @pytest.fixture(scope="session")

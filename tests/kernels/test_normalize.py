@@ -108,7 +108,7 @@ KINDS = {
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_squared_norms_of_any_kind(kind):
+def test_squared_norms_of_any_kind(kind, torch_repeats_warnings):
     K = NEW @ TRAIN.T
     new, train = (NEW**2).sum(1), (TRAIN**2).sum(1)
     scaled = normalize_gram(K, kind(new), kind(train))

@@ -1,11 +1,15 @@
 """One contract for all engines: what the op returns equals the brute force, whatever the shapes and the blocks."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
 
 from tests.oracles.pair_counts import score_and_strict_gram, score_and_strict_of_many_items
 from tests.strategies import dense_ranks, random_scores
+from torchrank.cpu import crossover
+from torchrank.cpu import pair_counts as engines
 from torchrank.ops import reference
 from torchrank.ops.pair_counts import WORKSPACE, pair_counts
 
@@ -159,6 +163,37 @@ def test_auto_equals_the_engines():
         x = rankings(kind, 1, 6, 30)
         for engine_result, auto in zip(count(("reference", "cpu"), x), count(("auto", "cpu"), x), strict=True):
             assert torch.equal(engine_result, auto)
+
+
+@pytest.mark.parametrize(
+    ("kind", "items", "chosen"),
+    [("total", 20, "signs"), ("total", 21, "inversions"), ("tied", 30, "signs"), ("partial", 31, "inversions")],
+)
+def test_auto_follows_the_table(kind, items, chosen, monkeypatch):
+    monkeypatch.setattr(crossover, "PLAIN", ((2, 20),))
+    monkeypatch.setattr(crossover, "TIED", ((2, 10), (6, 30)))
+    called = []
+    for method in ("signs", "inversions"):
+        monkeypatch.setitem(engines._ENGINES, method, lambda job, method=method: called.append(method))
+    pair_counts(rankings(kind, 1, 3, items), None, False, "auto", WORKSPACE, False)
+    assert called == [chosen]
+
+
+@pytest.mark.parametrize("method", ["signs", "inversions"])
+@pytest.mark.parametrize("kind", ["total", "tied"])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_memory_stays_within_the_workspace(method, kind, symmetric):
+    x = rankings(kind, 1, 260, 1200)
+    y = None if symmetric else rankings(kind, 1, 260, 1200, seed=1)
+    pair_counts(x, y, False, method, WORKSPACE, False)  # compiles
+    workspace = 2 * 2**20
+    tracemalloc.start()
+    try:
+        pair_counts(x, y, False, method, workspace, False)
+        peak = tracemalloc.get_traced_memory()[1]  # NumPy's arrays; the results are torch's
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.25 * workspace
 
 
 @pytest.mark.parametrize("method", ["signs", "inversions"])

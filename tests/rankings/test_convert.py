@@ -89,7 +89,7 @@ def test_orders_of_any_integer_dtype(dtype):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("layout", ["reversed", "read-only", "transposed"])
-def test_orders_of_any_layout(layout):
+def test_orders_of_any_layout(layout, torch_repeats_warnings):
     orders = np.array([[2, 0, 1], [0, 1, 2]])
     if layout == "reversed":
         orders = orders[:, ::-1].copy()[:, ::-1]
