@@ -23,27 +23,33 @@ class Block(NamedTuple):
 
 
 def blocks(x: Tensor, y: Tensor | None, row_bytes: int, pair_bytes: int, workspace: int) -> Iterator[Block]:
-    """Cut ``(b, m, n)`` against ``(b, m2, n)`` into launches that fit the workspace.
+    """Cut ``(b, m, n)`` against ``(b, m2, n)`` into launches that fit three quarters of the workspace.
 
     Args:
         x: ranks of the first side.
         y: ranks of the second side, or None for x; then only blocks on and above the diagonal come out.
         row_bytes: scratch that a prepared ranking takes; rankings share half of the workspace.
-        pair_bytes: scratch for each pair of rankings in a launch, in the other half.
+        pair_bytes: scratch for each pair of rankings in a launch, together at most a quarter.
         workspace: bytes; one pair of rankings is launched however small it is.
     """
     b, m, _ = x.shape
     m2 = m if y is None else y.shape[1]
     rows = max(2, workspace // 2 // row_bytes)
-    pairs = min(max(1, workspace // 2 // max(pair_bytes, 1)), _MOST_PAIRS)
-    side = min(rows // 2, isqrt(pairs))
-    if max(m, m2) <= side:
-        batch, side = min(rows // (m + m2), pairs // (m * m2)), max(m, m2)
+    pairs = min(max(1, workspace // 4 // max(pair_bytes, 1)), _MOST_PAIRS)
+    if y is None:
+        step_x = step_y = min(m, rows // 2, isqrt(pairs))
     else:
-        batch = 1
+        step_y = min(m2, max(rows // 2, rows - m), pairs)
+        step_x = min(m, rows - step_y, pairs // step_y)
+    batch = 1
+    if step_x == m and step_y == m2:
+        batch = min(rows // (m + m2), pairs // (m * m2))
     for first in range(0, b, batch):
-        for i in range(0, m, side):
-            for j in range(i if y is None else 0, m2, side):
+        for i in range(0, m, step_x):
+            for j in range(i if y is None else 0, m2, step_y):
                 yield Block(
-                    slice(first, first + batch), slice(i, i + side), slice(j, j + side), symmetric=y is None and i == j
+                    slice(first, first + batch),
+                    slice(i, i + step_x),
+                    slice(j, j + step_y),
+                    symmetric=y is None and i == j,
                 )

@@ -1,6 +1,7 @@
 """Scores and strict pairs from inversions: each side as permutations, in blocks of rankings that fit the workspace."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -10,8 +11,9 @@ from kernels_triton.blocks import blocks
 from kernels_triton.inversion_kernels import add_inversions
 from kernels_triton.permutations import Permutations, permutations
 
-# Scratch for each item of a ranking: padded copies and what the sort needs beside them.
-_BYTES_PLAIN, _BYTES_TIED, _BYTES_STRICT = 12, 56, 96
+# Scratch for each item of a ranking: its permutations and a contiguous copy; masks and tied ranks for strict pairs.
+_BYTES_PLAIN, _BYTES_TIED, _BYTES_STRICT = 12, 20, 48
+_SORT_SHARE = 4  # a quarter of the workspace is for sorting
 
 
 def score(
@@ -35,10 +37,11 @@ def score(
     """
     n = x.shape[2]
     row_bytes = n * (_BYTES_PLAIN if all(plain) else _BYTES_TIED)
+    permuted = partial(permutations, apart=True, multiple=tile.block, sort_bytes=workspace // _SORT_SHARE)
     for block in blocks(x, y, row_bytes, pair_bytes=8, workspace=workspace):
         rx, ry = block.rankings(x, y)
-        px = permutations(rx, plain=plain[0], apart=True, multiple=tile.block)
-        py = px if block.symmetric else permutations(ry, plain=plain[1], apart=True, multiple=tile.block)
+        px = permuted(rx, plain=plain[0])
+        py = px if block.symmetric else permuted(ry, plain=plain[1])
         part = out[block.batch, block.x, block.y]
         found = torch.zeros(part.shape, dtype=torch.int64, device=x.device)
         for one in px:
@@ -66,11 +69,12 @@ def strict(
     complete that is one and the same for all.
     """
     n = x.shape[2]
+    permuted = partial(permutations, plain=False, apart=False, multiple=tile.block, sort_bytes=workspace // _SORT_SHARE)
     for block in blocks(x, y, n * _BYTES_STRICT, pair_bytes=64, workspace=workspace):
         rx, ry = block.rankings(x, y)
-        px, py = _below(rx, tile), _below(ry, tile)
-        ranked_x = _below((rx[:, :1] if complete else rx).clamp(max=0), tile)
-        ranked_y = _below((ry[:, :1] if complete else ry).clamp(max=0), tile)
+        px, py = permuted(rx), permuted(ry)
+        ranked_x = permuted((rx[:, :1] if complete else rx).clamp(max=0))
+        ranked_y = permuted((ry[:, :1] if complete else ry).clamp(max=0))
         part = out[block.batch, block.x, block.y]
         b, m, m2 = part.shape
         tied_x = _tied_in_both(px, ranked_y, (b, m, 1 if complete else m2), tile)
@@ -80,10 +84,6 @@ def strict(
         part.copy_(_tied_in_both(px, py, (b, m, m2), tile).sub_(tied_x).sub_(tied_y).add_(pairs))
     if y is None:
         pairwise.mirror(out)
-
-
-def _below(ranks: Tensor, tile: tiles.InversionTile) -> list[Permutations]:
-    return permutations(ranks, plain=False, apart=False, multiple=tile.block)
 
 
 def _tied_in_both(

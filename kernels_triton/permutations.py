@@ -19,6 +19,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+_SORT_BYTES = 56  # for each item: keys, sorted keys, indices, and as much again inside the sort
+
 
 class Permutations(NamedTuple):
     """Permutations of n items, each as items by position and as positions by item; what pads a row is ``n``."""
@@ -40,7 +42,7 @@ def invert_kernel(P, FORWARD, INVERSE, n, row_stride, stride, BLOCK: tl.constexp
     tl.store(INVERSE + row * stride + tl.where(i < n, value, i), tl.where(i < n, i, n), mask=i < stride)
 
 
-def permutations(ranks: Tensor, *, plain: bool, apart: bool, multiple: int) -> list[Permutations]:
+def permutations(ranks: Tensor, *, plain: bool, apart: bool, multiple: int, sort_bytes: int) -> list[Permutations]:
     """The permutations that stand for each ranking: one where none has ties or unranked items, else up and down.
 
     Args:
@@ -49,29 +51,42 @@ def permutations(ranks: Tensor, *, plain: bool, apart: bool, multiple: int) -> l
         apart: put unranked items above all upward and below all downward, in the order of the index, so that signs
             cancel; otherwise below all in the same order both times.
         multiple: the padded length of a row is a multiple of this and more than n.
+        sort_bytes: scratch for sorting at a time; one ranking is sorted however little that is.
     """
-    n = ranks.shape[-1]
+    rows = ranks.reshape(-1, ranks.shape[-1])
     if plain:
-        position, order = _padded(ranks.reshape(-1, n), multiple)
-        return [Permutations(order, position, n)]
+        position, order = _padded(rows.shape, multiple, rows.device)
+        _invert(rows, position, order)
+        return [Permutations(order, position, rows.shape[1])]
+    return [_sorted_rows(rows, upward, apart, multiple, sort_bytes) for upward in (True, False)]
+
+
+def _sorted_rows(ranks: Tensor, upward: bool, apart: bool, multiple: int, sort_bytes: int) -> Permutations:
+    """Order ``(rows, n)`` by rank, tied items by index upward or downward."""
+    n = ranks.shape[1]
+    order, position = _padded(ranks.shape, multiple, ranks.device)
     item = torch.arange(n, device=ranks.device)
-    top, bottom = n * n + item, item - n
-    result = []
-    for along, unranked in ((item, top if apart else bottom), (n - 1 - item, -1 - item if apart else bottom)):
-        keys = torch.where(ranks < 0, unranked, ranks.long().mul_(n).add_(along))
-        order, position = _padded(keys.argsort(dim=-1).reshape(-1, n), multiple)
-        result.append(Permutations(order, position, n))
-    return result
+    along = item if upward else n - 1 - item
+    unranked = item - n if not apart else n * n + item if upward else -1 - item
+    step = max(1, sort_bytes // (_SORT_BYTES * n))
+    for first in range(0, len(ranks), step):
+        some = ranks[first : first + step]
+        keys = torch.where(some < 0, unranked, some.long().mul_(n).add_(along))
+        _invert(keys.argsort(dim=-1), order[first : first + step], position[first : first + step])
+    return Permutations(order, position, n)
 
 
-def _padded(permutation: Tensor, multiple: int) -> tuple[Tensor, Tensor]:
-    """Rows of permutations and of their inverses, padded with n."""
-    permutation = permutation.contiguous()
-    rows, n = permutation.shape
+def _padded(shape: torch.Size, multiple: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    rows, n = shape
     stride = (n + multiple) // multiple * multiple
-    forward = torch.empty((rows, stride), dtype=torch.int32, device=permutation.device)
-    inverse = torch.empty_like(forward)
+    first, second = torch.empty((2, rows, stride), dtype=torch.int32, device=device)
+    return first, second
+
+
+def _invert(permutation: Tensor, forward: Tensor, inverse: Tensor) -> None:
+    """Write rows of permutations and of their inverses, padded with n."""
+    permutation = permutation.contiguous()
+    rows, stride = forward.shape
     block = 1024
     grid = (rows * triton.cdiv(stride, block),)
-    invert_kernel[grid](permutation, forward, inverse, n, permutation.stride(0), stride, BLOCK=block)
-    return forward, inverse
+    invert_kernel[grid](permutation, forward, inverse, permutation.shape[1], permutation.stride(0), stride, BLOCK=block)
