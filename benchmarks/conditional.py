@@ -1,0 +1,144 @@
+"""Speed and memory of conditional ranking: ``python -m benchmarks.conditional [NAME ...]``.
+
+Each row has its yardstick from the same run: two eigen-decompositions and four products for the closed form, Krylov
+iterations with two dense products for the eigenbasis. Every timing comes after a comparison of results.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from benchmarks.registry import Recorder, alternate, benchmark, median
+from torchrank.conditional import KroneckerEigh, kron_edge_rls, kron_iterative_rls, kron_rank_rls
+from torchrank.linalg import cg
+
+NODES = 1000
+ITERATIONS = 200
+
+
+def node_kernel(p: int, seed: int = 0) -> Tensor:
+    """A full-rank Gaussian kernel of random points."""
+    X = torch.randn(p, 20, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    return torch.exp(-(torch.cdist(X, X) ** 2) / 40)
+
+
+def labels(m: int, n: int) -> Tensor:
+    """Random labels."""
+    return torch.randn(m, n, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+def plain_cg(K: Tensor, F: Tensor, lam: float, iterations: int) -> Tensor:
+    """CG on the symmetric system of the ranking loss, two dense products an iteration."""
+
+    def center(v: Tensor) -> Tensor:
+        return v - v.mean(1, keepdim=True)
+
+    return cg(lambda v: center(K @ center(v) @ K) + lam * v, center(F), tol=0, max_iter=iterations).x
+
+
+def closed_form(recorder: Recorder) -> None:
+    """Closed-form RankRLS against its parts, against CG plain and in the eigenbasis, and leave-out predictions."""
+    K, F = node_kernel(NODES), labels(NODES, NODES)
+    difference = (
+        (kron_rank_rls(K, None, F, 1.0) - kron_iterative_rls(K, None, F, loss="ranking", tol=1e-12).duals).abs().max()
+    )
+    assert difference < 1e-8, f"closed form and iterations differ by {difference}"
+    solver = KroneckerEigh(K, loss="ranking")
+
+    def parts() -> Tensor:
+        torch.linalg.eigh(K)
+        torch.linalg.eigh(K)
+        return K @ (K @ F @ K) @ K
+
+    def leave_out() -> None:
+        KroneckerEigh(K, loss="ranking").loo(F, 1.0, exclude="query")
+
+    contestants: dict[str, Callable[[], object]] = {
+        "closed form": lambda: kron_rank_rls(K, None, F, 1.0),
+        "two eigh and four products": parts,
+        "decompose and leave out every query": leave_out,
+        "solve again": lambda: solver.solve(F, 1.0),
+        "leave out every query again": lambda: solver.loo(F, 1.0, exclude="query"),
+        f"{ITERATIONS} CG iterations in the eigenbasis": lambda: kron_iterative_rls(
+            K, None, F, loss="ranking", tol=0, max_iter=ITERATIONS
+        ),
+    }
+    seconds = {name: median(values) for name, values in alternate(contestants, 5).items()}
+    start = time.perf_counter()
+    plain_cg(K, F, 1.0, ITERATIONS // 10)
+    seconds[f"{ITERATIONS} plain CG iterations"] = 10 * (time.perf_counter() - start)  # every iteration costs the same
+    for name, value in seconds.items():
+        relative = value / seconds["closed form"]
+        recorder.append(nodes=NODES, name=name, seconds=value, times_closed_form=relative)
+        print(f"p={NODES} {name:<42} {value:8.3f} s = {relative:6.2f} x closed form")
+
+
+def large(recorder: Recorder) -> None:
+    """Time and peak memory of p = 5000, 25 million edges, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.conditional", "--large-child"]
+    report = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    seconds, gigabytes = float(report[0]), float(report[1])
+    recorder.append(nodes=5000, name="closed form", seconds=seconds, peak_gigabytes=gigabytes)
+    print(f"p=5000 closed form {seconds:.1f} s, peak memory of the process {gigabytes:.2f} GB")
+
+
+def _large_child() -> None:
+    K, F = node_kernel(5000), labels(5000, 5000)
+    start = time.perf_counter()
+    A = kron_rank_rls(K, None, F, 1.0)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # kilobytes on Linux
+    residual = (
+        (K[:3] @ A @ K).sub_((K[:3] @ A @ K).mean(1, keepdim=True)) + A[:3] - (F[:3] - F[:3].mean(1, keepdim=True))
+    )
+    assert residual.abs().max() < 1e-8, f"residual {residual.abs().max()}"
+    print(seconds, peak)
+
+
+def edges(recorder: Recorder) -> None:
+    """100 iterations on lists of edges between 2,000 and 2,000 nodes."""
+    Ks, Ke = node_kernel(2000), node_kernel(2000, seed=5)
+    generator = torch.Generator().manual_seed(2)
+    for q in (10_000, 100_000, 1_000_000):
+        pairs = torch.randint(2000, (q, 2), generator=generator)
+        y = labels(1, q)[0]
+        for loss in ("regression", "ranking"):
+            start = time.perf_counter()
+            kron_edge_rls(Ks, Ke, pairs, y, loss=loss, tol=0, max_iter=100)
+            seconds = time.perf_counter() - start
+            recorder.append(nodes=4000, edges=q, loss=loss, name="100 CG iterations", seconds=seconds)
+            print(f"{q:>9} edges, 2,000 + 2,000 nodes, {loss:<10} 100 CG iterations {seconds:7.2f} s")
+
+
+PARTS = {"closed_form": closed_form, "edges": edges, "large": large}
+
+
+@benchmark("conditional")
+def run(recorder: Recorder) -> None:
+    """Run all parts."""
+    for part in PARTS.values():
+        part(recorder)
+
+
+def main() -> None:
+    """Run some parts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
+    parser.add_argument("--large-child", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.large_child:
+        _large_child()
+        return
+    recorder = Recorder("conditional_speed")
+    for name in arguments.parts or PARTS:
+        PARTS[name](recorder)
+
+
+if __name__ == "__main__":
+    main()
