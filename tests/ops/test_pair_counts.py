@@ -196,6 +196,16 @@ def test_memory_stays_within_the_workspace(method, kind, symmetric):
     assert peak < 1.25 * workspace
 
 
+def test_results_that_do_not_fit_memory_are_refused_with_their_size_and_the_remedy(engine):
+    method, device = engine
+    x = torch.zeros(1, 1, 2, dtype=torch.int32, device=device).expand(1, 10_000_000, 2)
+    message = (
+        r"no memory on .* for the counts of 10000000 x 10000000 rankings \(1 batches, 372529.0 GiB\): .* in blocks"
+    )
+    with pytest.raises(torch.OutOfMemoryError, match=message):
+        pair_counts(x, None, False, method, WORKSPACE, False)
+
+
 @pytest.mark.parametrize("method", ["signs", "inversions"])
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_progress_bar_reaches_its_end(method, symmetric, capsys):
