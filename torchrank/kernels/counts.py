@@ -1,18 +1,24 @@
 """From scores to exact pair counts: what every Kendall quantity is made of, before any division."""
 
 import math
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
 
+from torchrank.kernels.partial import KINDS, PartialRankings, expected_signs_product, kinds_of_rows, partial_rankings
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.pair_counts import pair_counts as pair_counts_op
 from torchrank.rankings.validate import ScorePair, Scores, check_choice, check_count, score_pair
 
-MISSING = ("raise", "pairwise")
+MISSING = ("raise", "pairwise", *KINDS)
+Kind: TypeAlias = str | Sequence[str] | None
+_REMEDY = (
+    'pass missing="interleaving" or "topk" for kernels of partial rankings, '
+    'or "pairwise" to compare commonly ranked items only'
+)
 _BLOCK_ELEMENTS = 2**20
 
 
@@ -46,6 +52,8 @@ def count_pairs(
     method: str,
     workspace: int = WORKSPACE,
     progress: bool = False,
+    kind: Kind = None,
+    kind_y: Kind = None,
 ) -> tuple[Counts, ScorePair]:
     """Check, rank and count; ``strict`` asks for ``strict_xy``.
 
@@ -55,8 +63,12 @@ def count_pairs(
     check_choice(missing, "missing", MISSING)
     check_choice(method, "method", METHODS)
     check_count(workspace, "workspace", least=2**10, unit="bytes")
+    if missing not in KINDS and (kind is not None or kind_y is not None):
+        raise ValueError(
+            f"kind is for missing='interleaving' or 'topk', whose default it overrides; missing={missing!r}"
+        )
     pair = score_pair(X, Y)
-    unranked = "allow" if missing == "pairwise" else 'pass missing="pairwise" to compare commonly ranked items only'
+    unranked = _REMEDY if missing == "raise" else "allow"
     x, strict_x = dense_ranks(pair.X, unranked, "X")
     y, strict_y = (None, strict_x) if pair.Y is None else dense_ranks(pair.Y, unranked, "Y")
 
@@ -65,6 +77,12 @@ def count_pairs(
 
     if missing == "pairwise":
         return _pairwise(x, y, op), pair
+    if missing in KINDS:
+        if strict:
+            raise ValueError(
+                f"missing={missing!r} gives expected signs, not counts: use missing='pairwise', or tie_penalty=0.25"
+            )
+        return _expected(x, strict_x, y, strict_y, (kind, kind_y, missing), (method, workspace, progress)), pair
     score, strict_xy = op(x, y, strict=strict)
     n = pair.X.shape[-1]
     all_pairs = torch.full((1, 1), n * (n - 1) // 2, dtype=torch.int64, device=score.device)
@@ -83,6 +101,40 @@ def _pairwise(x: Tensor, y: Tensor | None, op: Callable[..., tuple[Tensor, Tenso
     strict_y = strict_x.mT if y is None else op(_break_ties(x), other)[1]
     common = ((x >= 0).to(torch.float64) @ (other >= 0).to(torch.float64).mT).to(torch.int64)
     return Counts(score, strict_x, strict_y, strict_xy, common * (common - 1) // 2)
+
+
+def _expected(
+    x: Tensor,
+    strict_x: Tensor,
+    y: Tensor | None,
+    strict_y: Tensor,
+    kinds: tuple[Kind, Kind, str],
+    counting: tuple[str, int, bool],
+) -> Counts:
+    """Expected signs in place of signs: the convolution kernel and its self-kernels, times the number of pairs."""
+    kind, kind_y, default = kinds
+    batch, (m, n) = x.shape[:-2], x.shape[-2:]
+    if y is not None:
+        batch = torch.broadcast_shapes(batch, y.shape[:-2])
+
+    def prepare(ranks: Tensor, strict: Tensor, words: Kind, name: str) -> PartialRankings:
+        rows = ranks.shape[-2]
+        kind_of = kinds_of_rows(words, default, rows, name)
+        flat = ranks.expand(*batch, rows, n).reshape(batch.numel(), rows, n)
+        return partial_rankings(flat, strict.expand(*batch, rows).reshape(batch.numel(), rows), kind_of)
+
+    one = prepare(x, strict_x, kind, "kind")
+    two = None if y is None else prepare(y, strict_y, kind_y, "kind_y")
+    other = one if two is None else two
+    product = expected_signs_product(one, two, *counting)
+    all_pairs = torch.full((1, 1), n * (n - 1) // 2, dtype=torch.int64, device=x.device)
+    return Counts(
+        product.reshape(*batch, m, other.ranks.shape[1]),
+        one.self_kernel.reshape(*batch, m, 1),
+        other.self_kernel.reshape(*batch, 1, other.ranks.shape[1]),
+        product.new_empty((0, 0)),
+        all_pairs,
+    )
 
 
 def _break_ties(ranks: Tensor) -> Tensor:

@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.counts import Counts, count_pairs
+from torchrank.kernels.counts import Counts, Kind, count_pairs
 from torchrank.kernels.gradient import without_gradient
+from torchrank.kernels.partial import KINDS
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.rankings.validate import (
@@ -39,8 +40,10 @@ def kendall_gram(
     X: Scores,
     Y: Scores | None = None,
     *,
-    variant: str = "b",
+    variant: str | None = None,
     missing: str = "raise",
+    kind: Kind = None,
+    kind_y: Kind = None,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -59,9 +62,17 @@ def kendall_gram(
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked. Any real dtype.
         Y: ``(..., m2, n)``; None means ``X``, and a result that is symmetric bit for bit. Batch dimensions broadcast.
-        variant: "a" or "b" as above.
-        missing: "raise", or "pairwise" to compare each two rows on the items that both rank. Pairwise deletion does not
-            give a positive semi-definite matrix; rows with fewer than two common items get 0.
+        variant: "a" or "b" as above. None means "b", but "a" for ``missing`` "interleaving" and "topk", whose diagonal
+            tells how much of the order a row fixes.
+        missing: what unranked items mean.
+
+            * "raise": an error.
+            * "interleaving": anything; the mean kernel over all total rankings that agree with a row, equation 7 there.
+            * "topk": less preferred than all ranked items, in any order; the mean likewise.
+            * "pairwise": each two rows are compared on the items that both rank. This does not give a positive
+              semi-definite matrix; rows with fewer than two common items get 0.
+        kind: for ``missing`` "interleaving" and "topk": which of the two each row of ``X`` is, where they differ.
+        kind_y: the same for ``Y``.
         method: "auto", "signs", "inversions" or "reference": which engine counts. All give the same result.
         workspace: bytes of memory to use at most beside inputs and results.
         progress: show a progress bar.
@@ -82,9 +93,18 @@ def kendall_gram(
         >>> kendall_gram(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).round(3).tolist()
         [[1.0, 0.333], [0.333, 1.0]]
     """
+    variant = ("a" if missing in KINDS else "b") if variant is None else variant
     check_choice(variant, "variant", VARIANTS)
     counts, pair = count_pairs(
-        X, Y, strict=False, missing=missing, method=method, workspace=workspace, progress=progress
+        X,
+        Y,
+        strict=False,
+        missing=missing,
+        method=method,
+        workspace=workspace,
+        progress=progress,
+        kind=kind,
+        kind_y=kind_y,
     )
 
     def kernel(c: Counts) -> Tensor:
@@ -102,6 +122,8 @@ def kendall_distance(
     tie_penalty: float = 0.25,
     normalize: bool = False,
     missing: str = "raise",
+    kind: Kind = None,
+    kind_y: Kind = None,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -112,14 +134,17 @@ def kendall_distance(
 
     with :math:`n_d` discordant pairs, t pairs tied in exactly one of the two rankings and p the ``tie_penalty`` (Fagin
     et al., SIAM J. Discrete Math. 20(3), 2006). For p = 1/4 it is :math:`n(n-1)/8` times the squared distance of the
-    Kendall kernel's feature vectors; below 1/4 no kernel belongs to it.
+    Kendall kernel's feature vectors; below 1/4 no kernel belongs to it. With ``missing`` "interleaving" and "topk" it
+    is this squared distance of the mean feature vectors, and ``tie_penalty`` has to be 1/4.
 
     Args:
-        X: as for :func:`kendall_gram`, as are ``Y``, ``missing``, ``method``, ``workspace`` and ``progress``.
+        X: as for :func:`kendall_gram`, as are all arguments that are not named here.
         Y: see there.
         tie_penalty: p, at least 0.
         normalize: divide by the number of pairs, n(n-1)/2, or by that of commonly ranked items.
         missing: see there.
+        kind: see there.
+        kind_y: see there.
         method: see there.
         workspace: see there.
         progress: see there.
@@ -138,6 +163,8 @@ def kendall_distance(
         tie_penalty=tie_penalty,
         normalize=normalize,
         missing=missing,
+        kind=kind,
+        kind_y=kind_y,
         method=method,
         workspace=workspace,
         progress=progress,
@@ -153,7 +180,7 @@ def distance_tensor(
 
     def distance(c: Counts) -> Tensor:
         if tie_penalty == 0.25:  # n_d + t / 4 needs no joint ties: they cancel
-            pairs = (c.strict_x + c.strict_y - 2 * c.score).to(torch.float64) / 4
+            pairs = (c.strict_x + c.strict_y - 2 * c.score).to(torch.float64).clamp_(min=0) / 4
         else:
             one_sided = c.strict_x + c.strict_y - 2 * c.strict_xy
             pairs = (c.strict_xy - c.score).to(torch.float64) / 2 + tie_penalty * one_sided

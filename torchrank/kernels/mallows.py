@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from torchrank.kernels.counts import Kind
 from torchrank.kernels.kendall import distance_tensor
 from torchrank.ops.concentration import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
@@ -17,6 +18,8 @@ def mallows_gram(
     tie_penalty: float = 0.25,
     normalize: bool = False,
     missing: str = "raise",
+    kind: Kind = None,
+    kind_y: Kind = None,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -34,12 +37,17 @@ def mallows_gram(
     useful for every n.
 
     Args:
-        X: as for :func:`torchrank.kendall_gram`, as are ``Y``, ``missing``, ``method``, ``workspace`` and ``progress``.
+        X: as for :func:`torchrank.kendall_gram`, as are all arguments that are not named here.
         Y: see there.
         lam: at least 0; a tensor may require a gradient, and may have any shape that broadcasts to the result.
         tie_penalty: p, at least 1/4.
         normalize: divide distances by n(n-1)/2, or by the number of pairs of common items.
-        missing: see there; "pairwise" does not give a positive semi-definite matrix.
+        missing: see there; "pairwise" does not give a positive semi-definite matrix. With "interleaving" and "topk"
+            this
+            is the exponential of the distance of mean feature vectors, a kernel, but not the mean of the Mallows kernel
+            over the total rankings that agree with the rows.
+        kind: see there.
+        kind_y: see there.
         method: see there.
         workspace: see there.
         progress: see there.
@@ -62,6 +70,8 @@ def mallows_gram(
         tie_penalty=tie_penalty,
         normalize=normalize,
         missing=missing,
+        kind=kind,
+        kind_y=kind_y,
         method=method,
         workspace=workspace,
         progress=progress,

@@ -1,5 +1,7 @@
 """Concordance scores as products of explicit sign features, in blocks of item pairs."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -23,9 +25,9 @@ def pair_counts(
     dtype = score_dtype(n)
     score = torch.zeros((b, m, other.shape[1]), dtype=dtype, device=x.device)
     both = torch.zeros_like(score) if strict else score.new_empty((b, 0, 0))
-    for i, j in _pair_blocks(n, rows=b * (m + other.shape[1]), workspace=workspace, device=x.device):
-        sx = _signs(x, i, j)
-        sy = sx if y is None else _signs(y, i, j)
+    for i, j in pair_blocks(n, rows=b * (m + other.shape[1]), workspace=workspace, device=x.device):
+        sx = signs(x, i, j)
+        sy = sx if y is None else signs(y, i, j)
         score += (sx @ sy.mT).to(dtype)
         if strict:
             both += (sx.abs() @ sy.abs().mT).to(dtype)
@@ -37,14 +39,14 @@ def score_dtype(n: int) -> torch.dtype:
     return torch.int32 if n <= 65_536 else torch.int64
 
 
-def _signs(ranks: Tensor, i: Tensor, j: Tensor) -> Tensor:
+def signs(ranks: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """The sign of every pair (i, j) in every row, 0 where one of the two is unranked."""
     first, second = ranks[..., i], ranks[..., j]
     sign = (first - second).sign()
     return torch.where((first < 0) | (second < 0), 0, sign).to(torch.float32)
 
 
-def _pair_blocks(n: int, rows: int, workspace: int, device: torch.device):
+def pair_blocks(n: int, rows: int, workspace: int, device: torch.device) -> Iterator[tuple[Tensor, Tensor]]:
     """Blocks of index pairs i < j whose sign features fit the workspace and whose sums are exact in float32."""
     block = max(1, min(workspace // (24 * max(rows, 1)), _EXACT_FLOAT32))
     first = 0
