@@ -168,6 +168,8 @@ def test_an_engine_that_the_device_lacks(function, monkeypatch):
         (lambda: MallowsKernel(lam=math.inf), ValueError, "lam=inf is out of range; .* positive and finite"),
         (lambda: MallowsKernel(lam=math.nan), ValueError, "lam=nan is out of range"),
         (lambda: MallowsKernel().set_params(lam=-1), ValueError, "lam=-1 is out of range"),
+        (lambda: setattr(MallowsKernel(), "lam", -1), ValueError, "lam=-1 is out of range"),
+        (lambda: setattr(MallowsKernel(), "lam", math.nan), ValueError, "lam=nan is out of range"),
         (
             lambda: MallowsKernel().set_params(beta=1),
             ValueError,

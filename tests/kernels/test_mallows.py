@@ -93,6 +93,21 @@ def test_gradient_of_lam(shape, normalize):
     torch.testing.assert_close(gradient, (-D * (-lam.detach() * D).exp()).expand(*shape[:-2], 4, 4).sum_to_size(shape))
 
 
+def test_gradient_of_lam_in_every_mode():
+    X = torch.from_numpy(random_scores(np.random.default_rng(1), "tied", 4, 6))
+    lam = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+
+    def kernel(lam):
+        return mallows_gram(X, lam=lam)
+
+    D = kendall_distance(X)
+    expected = -D * (-0.3 * D).exp()
+    assert torch.autograd.gradgradcheck(kernel, lam)
+    torch.testing.assert_close(torch.func.jacrev(kernel)(lam.detach()), expected)
+    _, tangent = torch.func.jvp(kernel, (lam.detach(),), (torch.ones_like(lam),))
+    torch.testing.assert_close(tangent, expected)
+
+
 def test_lam_may_be_one_of_a_batch():
     X = torch.from_numpy(random_scores(np.random.default_rng(1), "tied", 3, 6))
     lams = torch.tensor([0.0, 0.1, 2.0])

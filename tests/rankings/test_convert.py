@@ -71,7 +71,9 @@ def test_r1_wrong_orders_are_refused_by_row_and_item(orders, n_items, message):
         (np.array([[True, False]]), None, TypeError, "orders has dtype torch.bool"),
         (np.array([[0, None]], object), None, TypeError, "orders has dtype object"),
         (np.array([2, 0, 1]), None, ValueError, r"orders has shape \(3,\); expected \(rankings, places\)"),
-        ([2, 0, 1], None, ValueError, r"orders"),
+        ([2, 0, 1], None, ValueError, "orders"),
+        ([[[0, 1]]], None, ValueError, "orders"),
+        (None, None, TypeError, "orders"),
         ([[0, 1]], -1, ValueError, "n_items=-1 is too small; it must be at least 0"),
         ([[0, 1]], 2.0, TypeError, "n_items must be an integer, got float 2.0"),
     ],
@@ -165,6 +167,12 @@ def test_tied_positions(ties, expected):
     X = np.array([[9, 5, 5, N, -3]])
     assert np.array_equal(to_positions(X, ties=ties), [expected], equal_nan=True)
     assert np.array_equal(to_positions(torch.from_numpy(X), ties=ties), [expected], equal_nan=True)
+
+
+def test_the_value_for_unranked_is_a_number():
+    with pytest.raises(TypeError, match="unranked"):
+        from_positions([[1, 2]], unranked="x")
+    assert from_positions([[1, 2]], unranked=N).tolist() == [[2, 1]]
 
 
 def test_ties_can_be_refused():
