@@ -1,6 +1,6 @@
 # pyright: reportCallIssue=false, reportArgumentType=false
 # Triton rewrites the signatures of kernels and their launches, which the type checker does not see.
-"""Concordance scores as a product of pair signs on the tensor cores; no sign is ever stored."""
+"""Concordance scores as a product of pair signs on the tensor cores; signs live inside one multiprocessor only."""
 
 from math import gcd
 
@@ -60,10 +60,10 @@ def halves(tile):
 
 
 @triton.jit
-def add_half(OUT, sums, row_stride, rows, columns, WIDE: tl.constexpr):
+def add_half(OUT, sums, row_stride, rows, columns):
     """Add half a tile of sums to ``rows`` by ``columns`` words, by quarters: all at once would spill registers."""
     row, column = tl.arange(0, sums.shape[0]), tl.arange(0, sums.shape[1] // 2)
-    offsets = (row.to(tl.int64) if WIDE else row)[:, None] * row_stride + column[None, :]
+    offsets = row[:, None].to(tl.int64) * row_stride + column[None, :]
     left, right = halves(sums)
     inside = (row < rows)[:, None] & (column < columns)[None, :]
     tl.atomic_add(OUT + offsets, left.to(OUT.dtype.element_ty), mask=inside, sem="relaxed")
@@ -87,7 +87,6 @@ def product_kernel(
     SYMMETRIC: tl.constexpr,
     STRICT: tl.constexpr,
     PACKED: tl.constexpr,
-    WIDE: tl.constexpr,  # do rows of a tile lie more than 2**31 words apart
     BX: tl.constexpr,
     BY: tl.constexpr,
     BK: tl.constexpr,
@@ -95,7 +94,7 @@ def product_kernel(
 ):
     """Add sum over pairs (i, j) of sign(x_i - x_j) sign(y_i - y_j) to a tile of rankings of x and of y.
 
-    A program holds one block of second items j in registers and sweeps first items i over it; each i adds BK pairs to
+    A program keeps one block of second items j at hand and sweeps first items i over it; each i adds BK pairs to
     a tensor-core product. Blocks j pair with all earlier blocks, in chunks of i, and in a program of their own with
     themselves, where every pair comes twice, as (i, j) and (j, i), hence the half. Ties, unranked items and padding
     have sign 0, so no mask is needed. Sums stay below 2**24 in single precision and are exact; programs that share a
@@ -140,8 +139,8 @@ def product_kernel(
 
     OUT += batch * batch_stride + (tile_x * BX).to(tl.int64) * row_stride + tile_y * BY
     left, right = halves(acc)
-    add_half(OUT, left * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY, WIDE)
-    add_half(OUT + BY // 2, right * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY - BY // 2, WIDE)
+    add_half(OUT, left * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY)
+    add_half(OUT + BY // 2, right * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY - BY // 2)
 
 
 def signs(
@@ -185,7 +184,6 @@ def signs(
             SYMMETRIC=block.symmetric,
             STRICT=strict,
             PACKED=half and x.is_cuda,
-            WIDE=tile.rows_x * part.stride(1) >= 2**31,
             BX=tile.rows_x,
             BY=tile.rows_y,
             BK=tile.items,

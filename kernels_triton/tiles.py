@@ -50,7 +50,7 @@ _INVERSIONS = (
 INVERSIONS = {90: _INVERSIONS, 80: _INVERSIONS}
 
 # "auto": (rows up to, items from which inversions win when rankings are complete and untied, and otherwise).
-CROSSOVER = ((16, 1_000, 4_000), (64, 4_000, 16_000), (None, 16_000, 60_000))
+CROSSOVER = ((16, 500, 2_000), (64, 4_000, 16_000), (None, 16_000, 60_000))
 
 
 def architecture(capability: tuple[int, int]) -> int:

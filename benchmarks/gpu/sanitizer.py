@@ -11,7 +11,7 @@ from benchmarks.gpu.parts import Context, Verdict, part
 _TOOLS = ("memcheck", "racecheck")
 
 
-@part("sanitizer", seconds=55)
+@part("sanitizer", seconds=50)
 def sanitizer(context: Context) -> Verdict:
     """Run each engine under each tool, all at once; the rehearsal runs the problems without a tool."""
     checker = shutil.which("compute-sanitizer")

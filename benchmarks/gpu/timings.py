@@ -36,7 +36,7 @@ def product_of_signs(ranks: Tensor) -> Tensor:
     return total
 
 
-@part("targets", seconds=40)
+@part("targets", seconds=35)
 def targets(context: Context) -> Verdict:
     """The sizes with a wanted time, and the share of the matrix rate that the sign engine reaches."""
     lines = []
@@ -61,7 +61,7 @@ def targets(context: Context) -> Verdict:
     return Verdict(True, "; ".join(lines))
 
 
-@part("crossover", seconds=35)
+@part("crossover", seconds=30)
 def crossover(context: Context) -> Verdict:
     """From how many items inversions win, by rankings and ties: a proposal for ``CROSSOVER`` in tiles.py."""
     table = []
@@ -86,7 +86,7 @@ def crossover(context: Context) -> Verdict:
     )
 
 
-@part("grid", seconds=35)
+@part("grid", seconds=25)
 def grid(context: Context) -> Verdict:
     """Both engines, the product in torch and the CPU engine over items and rankings, cheapest first."""
     sizes = sorted((m * m * n * n, m, n) for m in ROWS for n in ITEMS)

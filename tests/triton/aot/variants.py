@@ -34,7 +34,7 @@ def _signs(arch: int) -> Iterator[Variant]:
                 arch=arch,
                 types={"X": f"*{number}", "Y": f"*{number}", "OUT": f"*{out}", "m": "i32", "m2": "i32"}
                 | {"rows_x": "i32", "rows_y": "i32", "items": "i32", "batch_stride": "i64", "row_stride": "i32"},
-                constants={"SYMMETRIC": symmetric, "STRICT": strict, "PACKED": half, "WIDE": False}
+                constants={"SYMMETRIC": symmetric, "STRICT": strict, "PACKED": half}
                 | {"BX": tile.rows_x, "BY": tile.rows_y, "BK": tile.items, "CHUNK": tile.chunk},
                 warps=tile.warps,
                 registers=tile.registers,
