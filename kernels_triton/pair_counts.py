@@ -1,6 +1,7 @@
 """Concordance scores between all rankings of two batches on a CUDA device: the launcher behind the op of that name."""
 
 from contextlib import nullcontext
+from math import prod
 
 import torch
 from torch import Tensor
@@ -36,14 +37,15 @@ def launch(
 
     Raises:
         ValueError: more items than the engine can number.
+        torch.OutOfMemoryError: the result itself does not fit the device.
     """
     b, m, n = x.shape
     m2 = m if y is None else y.shape[1]
     dtype = torch.int32 if n <= 65_536 else torch.int64
     with torch.cuda.device(x.device) if x.is_cuda else nullcontext():
         arch = tiles.architecture(torch.cuda.get_device_capability()) if x.is_cuda else 90
-        score = torch.empty((b, m, m2), dtype=dtype, device=x.device)
-        pairs = torch.empty((b, m, m2) if strict else (b, 0, 0), dtype=dtype, device=x.device)
+        score = _result((b, m, m2), dtype, x.device)
+        pairs = _result((b, m, m2) if strict else (b, 0, 0), dtype, x.device)
         if score.numel() == 0 or n < 2:
             return score.zero_(), pairs.zero_()
         tile = tiles.inversion_tile(arch, n)
@@ -67,6 +69,17 @@ def launch(
         if strict:
             signs(x, y, pairs, strict=True, workspace=workspace, arch=arch)
     return score, pairs
+
+
+def _result(shape: tuple[int, int, int], dtype: torch.dtype, device: torch.device) -> Tensor:
+    try:
+        return torch.empty(shape, dtype=dtype, device=device)
+    except torch.OutOfMemoryError as error:
+        size = prod(shape) * dtype.itemsize / 2**30
+        raise torch.OutOfMemoryError(
+            f"a result of {' x '.join(map(str, shape))} counts takes {size:.1f} GiB, which {device} does not have; "
+            "compare with some rows of Y at a time"
+        ) from error
 
 
 def _facts(x: Tensor, y: Tensor | None) -> tuple[tuple[bool, bool], bool]:

@@ -67,7 +67,7 @@ def make_ranks(kind: str, shape: tuple[int, int, int], seed: int) -> Tensor:
     return dense_ranks(scores)[0]
 
 
-@part("equality", seconds=95)
+@part("equality", seconds=85)
 def equality(context: Context) -> Verdict:
     """Both engines and "auto" on every case, strided and batched too, and outputs and inputs beyond 2**31 words."""
     checks = 0

@@ -26,7 +26,7 @@ ROWS, ITEMS = (2_048, 64), 1_500
 INVERSION_ITEMS, INVERSION_ROWS = 12_000, 64
 
 
-@part("tiles", seconds=35)
+@part("tiles", seconds=30)
 def tiling(context: Context) -> Verdict:
     """Time every candidate and compare its counts with the op's; the fastest come first in the verdict."""
     if context.dry:

@@ -10,7 +10,16 @@ def test_the_gpu_check_goes_to_its_end_in_rehearsal(tmp_path):
     assert gpu_check.main(["--dry-run", "--out", str(tmp_path)]) == 0
     (path,) = tmp_path.glob("*.json")
     report = json.loads(path.read_text())
-    assert list(report["parts"]) == ["rates", "equality", "targets", "crossover", "grid", "tiles", "sanitizer"]
+    assert list(report["parts"]) == [
+        "rates",
+        "equality",
+        "public",
+        "targets",
+        "crossover",
+        "grid",
+        "tiles",
+        "sanitizer",
+    ]
     assert all(part["passed"] and part["line"] for part in report["parts"].values())
     assert len(report["parts"]["equality"]["rows"]) > 40
 

@@ -52,6 +52,16 @@ def test_too_many_items_for_the_engine():
         launch(x, None, strict=False, method="signs", workspace=2**28)
 
 
+def test_a_result_that_does_not_fit_names_its_size_and_the_way_out(monkeypatch):
+    def no_memory(*_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    x = rankings("total", 1, 1, 5, seed=4).expand(1, 40_000, 5)
+    monkeypatch.setattr(torch, "empty", no_memory)
+    with pytest.raises(torch.OutOfMemoryError, match=r"1 x 40000 x 40000 counts takes 6.0 GiB.* rows of Y at a time"):
+        launch(x, None, strict=False, method="signs", workspace=2**28)
+
+
 @pytest.mark.parametrize(("b", "m", "m2"), [(3, 4, None), (2, 7, 5), (1, 1, 9)])
 @pytest.mark.parametrize("workspace", [1, 500, 2_000, 2**20])
 def test_blocks_cover_every_pair_once_within_the_workspace(b, m, m2, workspace):
