@@ -93,7 +93,7 @@ def test_a_node_known_on_the_other_side_is_new_between_two_domains_only():
 def test_refusals():
     with pytest.raises(ValueError, match="setting=0 is unknown"):
         ConditionalSplit(0)
-    with pytest.raises(ValueError, match="n_splits=1 is out of range"):
+    with pytest.raises(ValueError, match="n_splits=1 is too small"):
         ConditionalSplit(1, 1)
     with pytest.raises(ValueError, match="undirected=True needs one_domain=True"):
         ConditionalSplit(1, undirected=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchrank.linalg import check_symmetric
-from torchrank.rankings.validate import to_numpy
+from torchrank.rankings.validate import from_array, to_numpy
 
 Array: TypeAlias = Any  # NumPy array or tensor; results are of the kind that came in
 
@@ -18,9 +18,12 @@ RELATIONS = ("ordinary", "symmetric", "reciprocal")
 DIRECTIONS = ("outgoing", "incoming")
 
 
-def tensor_of(x: Array) -> Tensor:
-    """``x`` as a tensor; of NumPy arrays, torch shares only writable contiguous ones, so others are copied."""
-    return x if isinstance(x, Tensor) else torch.from_numpy(np.require(x, requirements=["C", "W"]))
+def tensor_of(x: Array, name: str) -> Tensor:
+    """``x`` as a tensor; extended precision is rounded to float64."""
+    if isinstance(x, Tensor):
+        return x
+    array = np.asarray(x)
+    return from_array(array.astype(np.float64) if array.dtype == np.longdouble else array, name)
 
 
 def real_tensor(x: Array, name: str) -> Tensor:
@@ -29,7 +32,7 @@ def real_tensor(x: Array, name: str) -> Tensor:
     Raises:
         TypeError: complex numbers, or floats of half precision, in which a kernel matrix means too little.
     """
-    tensor = tensor_of(x)
+    tensor = tensor_of(x, name)
     if tensor.is_complex() or (tensor.is_floating_point() and tensor.dtype not in (torch.float32, torch.float64)):
         raise TypeError(f"{name} has dtype {tensor.dtype}; use float32 or float64, for example {name}.float()")
     if not tensor.is_floating_point():
@@ -90,7 +93,7 @@ def edge_list(edges: Array, n_start: int, n_end: int, device: torch.device, name
         TypeError: indices that are not integers.
         ValueError: wrong shape or a node that does not exist; the message names the edge.
     """
-    tensor = tensor_of(edges)
+    tensor = tensor_of(edges, name)
     if tensor.ndim != 2 or tensor.shape[1] != 2:
         raise ValueError(
             f"{name} has shape {tuple(tensor.shape)}; expected (edges, 2), a row (start, end) for each edge"
@@ -123,7 +126,7 @@ def edge_labels(y: Array, n_edges: int, like: Tensor, name: str = "y") -> Tensor
 
 def regularization(lam: Array, like: Tensor, name: str = "lam") -> Tensor:
     """``lam`` of any shape as a tensor that is finite and at least zero, on the device of ``like``, in float64."""
-    tensor = tensor_of(lam)
+    tensor = tensor_of(lam, name)
     if tensor.is_complex() or tensor.dtype == torch.bool:
         raise TypeError(f"{name} has dtype {tensor.dtype}; expected real numbers")
     bad = ~(tensor.detach() >= 0) | tensor.detach().isinf()

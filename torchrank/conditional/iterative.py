@@ -25,7 +25,7 @@ from torchrank.conditional.pair_kernels import EdgeProduct, apply_relation, chec
 from torchrank.conditional.systems import CompleteSystem, EdgeSystem
 from torchrank.linalg import psd_eigh
 from torchrank.metrics import conditional_ranking_error
-from torchrank.rankings.validate import check_at_least, check_choice
+from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
 
 def kron_edge_rls(
@@ -207,8 +207,8 @@ def _settings(
     if tol is None:
         tol = 1e-8 if like.dtype == torch.float64 else 1e-5
     check_at_least(tol, "tol", 0)
-    check_at_least(max_iter, "max_iter", 1)
-    check_at_least(patience, "patience", 1)
+    check_count(max_iter, "max_iter", 1)
+    check_count(patience, "patience", 1)
     return Settings(float(lam.detach()), method, tol, max_iter, callback, patience)
 
 

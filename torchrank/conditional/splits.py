@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from torchrank.conditional.arguments import Array
-from torchrank.rankings.validate import check_at_least
+from torchrank.rankings.validate import check_count
 
 SETTINGS = (1, 2, 3, 4)
 
@@ -53,7 +53,7 @@ class ConditionalSplit:
     ) -> None:
         if setting not in SETTINGS:
             raise ValueError(f"setting={setting!r} is unknown; choose one of 1, 2, 3, 4")
-        check_at_least(n_splits, "n_splits", 2)
+        check_count(n_splits, "n_splits", 2)
         if undirected and not one_domain:
             raise ValueError(
                 "undirected=True needs one_domain=True: only within one set of nodes can an edge be turned round"

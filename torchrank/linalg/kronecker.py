@@ -51,6 +51,7 @@ class PairProduct:
     With ``q`` pairs on either side and ``p`` nodes this takes O(q p) multiplications instead of O(q^2): ``M = V B^T``,
     then rows of ``A`` times columns of ``M``, or the same from the other side. Each of the two steps runs over the
     listed pairs or, with dense products, over all of them, whichever needs less by count. Pairs may repeat.
+    The operator keeps working memory, so one thread may use it at a time.
 
     Args:
         A: ``(r, m)`` dense matrix.
@@ -67,6 +68,15 @@ class PairProduct:
         sparse = (True, False) if A.device.type in ("cpu", "cuda") else (False,)  # others have no sparse products
         plans = itertools.starmap(Plan, itertools.product((True, False), sparse, sparse))
         self.plan = plan or min(plans, key=self.cost)
+        # Large results go to memory that is kept: page faults of fresh memory would cost more than the arithmetic.
+        first, other = (A, B.shape[1]) if self.plan.start_first else (B, A.shape[1])
+        self._half = A.new_empty((first.shape[0], other))
+        if self.plan.sparse_first:
+            self._first_transposed = first.mT.contiguous()
+            self._half_transposed = A.new_empty((other, first.shape[0]))
+        else:
+            self._weights = A.new_zeros((first.shape[1], other))  # filled at the same places each time
+        self._all = None if self.plan.sparse_then else A.new_empty((A.shape[0], B.shape[0]))
 
     def cost(self, plan: Plan) -> int:
         """Multiplications of one product, sparse ones counted :data:`SPARSE_COST` times."""
@@ -79,17 +89,21 @@ class PairProduct:
     def __call__(self, v: Tensor) -> Tensor:
         """``(q',)`` weights of the input pairs to ``(q,)`` values at the output pairs."""
         weights = self._in.sum_duplicates(v)
-        start_first, sparse_first, sparse_then = self.plan
-        if start_first:
-            transposed = self._in.sparse_transposed(weights) if sparse_first else self._in.dense(weights).mT
-            left = (transposed @ self.A.mT).mT
-            right = self.B.mT
-        else:
-            left = self.A
-            right = (self._in.sparse(weights) if sparse_first else self._in.dense(weights)) @ self.B.mT
-        if sparse_then:
+        half = self._half_product(weights)
+        left, right = (half, self.B.mT) if self.plan.start_first else (self.A, half.mT)
+        if self._all is None:
             return self._out.sampled_product(left, right)
-        return (left @ right)[self._out.rows, self._out.columns]
+        return torch.mm(left, right, out=self._all)[self._out.rows, self._out.columns]
+
+    def _half_product(self, weights: Tensor) -> Tensor:
+        """``A V`` or ``B V^T``, with the weights at their places in ``V``."""
+        if self.plan.sparse_first:
+            V = self._in.sparse(weights, transposed=self.plan.start_first)
+            torch.mm(V, self._first_transposed, out=self._half_transposed)
+            return self._half.copy_(self._half_transposed.mT)
+        V = self._weights if self.plan.start_first else self._weights.mT
+        self._in.put(weights, V)
+        return torch.mm(self.A if self.plan.start_first else self.B, self._weights, out=self._half)
 
 
 class _Pattern:
@@ -107,13 +121,14 @@ class _Pattern:
     def sum_duplicates(self, v: Tensor) -> Tensor:
         return v.new_zeros(self.n_distinct).index_add_(0, self.inverse, v)
 
-    def dense(self, weights: Tensor) -> Tensor:
-        return weights.new_zeros(self.shape).index_put_((self._rows, self._columns), weights)
+    def put(self, weights: Tensor, matrix: Tensor) -> None:
+        """Write the weights to their places in a matrix."""
+        matrix.index_put_((self._rows, self._columns), weights)
 
-    def sparse(self, weights: Tensor) -> Tensor:
-        return _csr(self._crow, self._columns, weights, self.shape)
-
-    def sparse_transposed(self, weights: Tensor) -> Tensor:
+    def sparse(self, weights: Tensor, transposed: bool = False) -> Tensor:
+        """A sparse matrix of the weights, or its transpose."""
+        if not transposed:
+            return _csr(self._crow, self._columns, weights, self.shape)
         if self._transposed is None:
             order = torch.argsort(self._columns, stable=True)
             self._transposed = order, _row_starts(self._columns[order], self.shape[1]), self._rows[order]
@@ -123,7 +138,7 @@ class _Pattern:
     def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
         """``left @ right`` at these places only."""
         places = self.sparse(left.new_zeros(self.n_distinct))
-        return torch.sparse.sampled_addmm(places, left.contiguous(), right, beta=0.0).values()[self.inverse]
+        return torch.sparse.sampled_addmm(places, left, right, beta=0.0).values()[self.inverse]
 
 
 def _row_starts(sorted_rows: Tensor, n_rows: int) -> Tensor:
