@@ -185,8 +185,8 @@ def test_auto_follows_the_table(kind, items, chosen, monkeypatch):
 def test_memory_stays_within_the_workspace(method, kind, symmetric):
     x = rankings(kind, 1, 260, 1200)
     y = None if symmetric else rankings(kind, 1, 260, 1200, seed=1)
-    pair_counts(x, y, False, method, WORKSPACE, False)  # compiles
     workspace = 2 * 2**20
+    pair_counts(x, y, False, method, workspace, False)  # compiles
     tracemalloc.start()
     try:
         pair_counts(x, y, False, method, workspace, False)
