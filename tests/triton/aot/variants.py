@@ -51,7 +51,7 @@ def _inversions(arch: int) -> Iterator[Variant]:
     table = tiles.INVERSIONS[arch]
     for symmetric in (True, False):
         cross = "-cross" * (not symmetric)
-        for half, tile in [(True, tile) for _, tile in table] + [(False, table[-1][1])]:
+        for half, tile in ([(True, tile) for _, tile in table] if symmetric else []) + [(False, table[-1][1])]:
             yield Variant(
                 name=f"blocks-{tile.block}-{tile.bins}-{'half' if half else 'split'}{cross}",
                 kernel=inversion_kernels.blocks_kernel,
@@ -62,7 +62,7 @@ def _inversions(arch: int) -> Iterator[Variant]:
                 packed=True,
             )
         for block, warps in sorted({(tile.block, tile.warps) for _, tile in table}):
-            for narrow in (True, False):
+            for narrow in (True, False) if symmetric else (True,):
                 yield Variant(
                     name=f"intervals-{block}-{'narrow' if narrow else 'wide'}{cross}",
                     kernel=inversion_kernels.intervals_kernel,
