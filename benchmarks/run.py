@@ -5,7 +5,7 @@ import importlib
 
 from benchmarks.registry import BENCHMARKS, Recorder
 
-MODULES = ("benchmarks.ops.kendall_gram", "benchmarks.ops.footprint")
+MODULES = ("benchmarks.ops.kendall_gram", "benchmarks.ops.footprint", "benchmarks.ops.cost")
 
 
 def main() -> None:

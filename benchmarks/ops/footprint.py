@@ -1,4 +1,4 @@
-"""What torchrank costs beside its work: import time, first and small calls, and memory; each in processes of their own."""
+"""What torchrank costs beside its work: imports, first and small calls, memory; each in processes of their own."""
 
 import json
 import os

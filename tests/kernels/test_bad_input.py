@@ -24,11 +24,11 @@ X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
 @pytest.mark.parametrize(
     ("scores", "error", "message"),
     [
-        (np.ones((2, 3), complex), TypeError, "X has dtype complex128; scores must be real numbers or bool"),
+        (np.ones((2, 3), complex), TypeError, "X has dtype complex128; expected scores that are real numbers or bool"),
         (
             torch.ones(2, 3, dtype=torch.complex64),
             TypeError,
-            "X has dtype torch.complex64; scores must be real",
+            "X has dtype torch.complex64; expected scores that are real",
         ),
         (np.array([[1, None]], object), TypeError, r"X has dtype object; .*for unranked items use NaN"),
         ([["a", "b"]], TypeError, "X has dtype <U1"),
@@ -83,7 +83,7 @@ def test_unknown_words_list_the_legal_ones(value):
         (-1, ValueError, "lam=-1 is out of range; it must be at least 0"),
         (-1e-300, ValueError, "lam=-1e-300 is out of range"),
         (math.nan, ValueError, "lam=nan is out of range"),
-        (torch.tensor(-2.0), ValueError, "lam=-2.0 is out of range; a Mallows kernel needs lam >= 0"),
+        (torch.tensor(-2.0), ValueError, "lam=-2.0 is out of range; a Mallows kernel needs a finite lam >= 0"),
         (torch.tensor([[1.0], [math.nan]]), ValueError, "lam=nan is out of range"),
         ("1", TypeError, "lam must be a number, got str '1'"),
         (None, TypeError, "lam must be a number, got NoneType None"),

@@ -32,8 +32,13 @@ def test_opcheck_dense_ranks(dtype, unranked):
 
 
 @pytest.mark.parametrize("shape", [(), (2, 1, 1)])
-def test_opcheck_checked_concentration(shape):
-    opcheck(OPS.checked_concentration.default, (torch.full(shape, 0.5, dtype=torch.float64, requires_grad=True),))
+def test_opcheck_check_concentration(shape):
+    opcheck(OPS.check_concentration.default, (torch.full(shape, 0.5, dtype=torch.float64),))
+
+
+def test_opcheck_weighted_signs():
+    x, _ = dense_ranks(torch.tensor([[[3.0, 1, 2, torch.nan], [1, 1, 2, 3]]]), "allow", "x")
+    opcheck(OPS.weighted_signs.default, (x, x[:, :1], 2**20))
 
 
 @pytest.mark.parametrize("method", METHODS)

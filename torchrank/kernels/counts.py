@@ -16,8 +16,8 @@ from torchrank.rankings.validate import ScorePair, Scores, check_choice, check_c
 MISSING = ("raise", "pairwise", *KINDS)
 Kind: TypeAlias = str | Sequence[str] | None
 _REMEDY = (
-    'pass missing="interleaving" or "topk" for kernels of partial rankings, '
-    'or "pairwise" to compare commonly ranked items only'
+    'pass missing="pairwise" to compare commonly ranked items only, '
+    'or "interleaving" or "topk" for kernels of partial rankings'
 )
 _BLOCK_ELEMENTS = 2**20
 

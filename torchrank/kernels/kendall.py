@@ -173,9 +173,9 @@ def kendall_distance(
 
 
 def distance_tensor(
-    X: Scores, Y: Scores | None, *, tie_penalty: float, normalize: bool, **counting: Any
+    X: Scores, Y: Scores | None, *, tie_penalty: float, normalize: bool, exact: bool = False, **counting: Any
 ) -> tuple[Tensor, ScorePair]:
-    """The distances of :func:`kendall_distance` as a tensor, before they go back to the caller's kind of array."""
+    """The distances of :func:`kendall_distance` as a tensor, in the dtype of results or, if ``exact``, in float64."""
     counts, pair = count_pairs(X, Y, strict=tie_penalty != 0.25, **counting)
 
     def distance(c: Counts) -> Tensor:
@@ -186,7 +186,8 @@ def distance_tensor(
             pairs = (c.strict_xy - c.score).to(torch.float64) / 2 + tie_penalty * one_sided
         return pairs / c.pairs.clamp(min=1) if normalize else pairs
 
-    return without_gradient(_by_rows(counts, distance, pair.dtype), pair.X, pair.Y), pair
+    dtype = torch.float64 if exact else pair.dtype
+    return without_gradient(_by_rows(counts, distance, dtype), pair.X, pair.Y), pair
 
 
 def pair_counts(

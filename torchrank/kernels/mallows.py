@@ -7,7 +7,7 @@ from torchrank.kernels.counts import Kind
 from torchrank.kernels.kendall import distance_tensor
 from torchrank.ops.concentration import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
-from torchrank.rankings.validate import Matrix, Scores, check_at_least
+from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_finite
 
 
 def mallows_gram(
@@ -56,19 +56,20 @@ def mallows_gram(
         ``(..., m, m2)``, dtype and kind as for :func:`torchrank.kendall_gram`. NumPy output carries no gradient.
 
     Raises:
-        ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`, for ``lam`` negative or NaN, and for a
-            ``tie_penalty`` below 1/4.
+        ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`, for ``lam`` negative, infinite or NaN, and
+            for a ``tie_penalty`` below 1/4.
     """
     check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
     if isinstance(lam, Tensor):
         lam = checked_concentration(lam)
     else:
-        check_at_least(lam, "lam", 0)
+        check_finite(lam, "lam", 0)
     distance, pair = distance_tensor(
         X,
         Y,
         tie_penalty=tie_penalty,
         normalize=normalize,
+        exact=True,  # a rounded distance would be multiplied by lam
         missing=missing,
         kind=kind,
         kind_y=kind_y,

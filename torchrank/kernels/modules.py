@@ -111,11 +111,8 @@ class MallowsKernel(RankKernel):
         method: str = "auto",
     ) -> None:
         super().__init__()
-        check_at_least(lam, "lam", 0)
-        if not 0 < lam < math.inf:
-            raise ValueError(f"lam={lam!r} is out of range; a learnable concentration has to be positive and finite")
         check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
-        self.log_lam = nn.Parameter(torch.tensor(math.log(lam), dtype=torch.float64))
+        self.log_lam = nn.Parameter(torch.tensor(_log_concentration(lam), dtype=torch.float64))
         self.tie_penalty, self.normalize, self.missing, self.method = tie_penalty, normalize, missing, method
 
     @property
@@ -126,7 +123,7 @@ class MallowsKernel(RankKernel):
     @lam.setter
     def lam(self, value: float) -> None:
         with torch.no_grad():
-            self.log_lam.fill_(math.log(value))
+            self.log_lam.fill_(_log_concentration(value))
 
     def gram(self, X: Scores, Y: Scores | None) -> Matrix:
         """See :func:`torchrank.mallows_gram`; differentiable in ``log_lam``."""
@@ -139,3 +136,10 @@ class MallowsKernel(RankKernel):
             missing=self.missing,
             method=self.method,
         )
+
+
+def _log_concentration(lam: float) -> float:
+    check_at_least(lam, "lam", 0)
+    if not 0 < lam < math.inf:
+        raise ValueError(f"lam={lam!r} is out of range; a learnable concentration has to be positive and finite")
+    return math.log(lam)

@@ -4,7 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.validate import Matrix, to_numpy
+from torchrank.rankings.validate import Matrix, from_array, to_numpy
+
+_EXPECTED = "a Gram matrix of real floating-point numbers"
 
 
 def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
@@ -27,7 +29,7 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
         TypeError: not a floating-point matrix.
     """
     gram, foreign = _as_gram(K, "K", square=K_train is None)
-    train = gram if K_train is None else _as_gram(K_train, "K_train", square=True)[0]
+    train = gram if K_train is None else _as_gram(K_train, "K_train", square=True)[0].to(gram)
     if gram.shape[-1] != train.shape[-1]:
         raise ValueError(
             f"K has {gram.shape[-1]} columns and K_train {train.shape[-1]}; both stand for the training rows"
@@ -56,23 +58,37 @@ def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None
         TypeError: not a floating-point matrix.
     """
     gram, foreign = _as_gram(K, "K", square=rows is None)
-    row_norms = gram.diagonal(dim1=-2, dim2=-1) if rows is None else torch.as_tensor(rows, device=gram.device)
-    column_norms = row_norms if columns is None else torch.as_tensor(columns, device=gram.device)
-    for norms, name, size in ((row_norms, "rows", gram.shape[-2]), (column_norms, "columns", gram.shape[-1])):
-        if norms.shape[-1:] != (size,):
-            raise ValueError(
-                f"{name} has shape {tuple(norms.shape)}; K of shape {tuple(gram.shape)} needs {size} squared norms"
-            )
-    product = row_norms[..., :, None] * column_norms[..., None, :]
-    scaled = torch.where(product > 0, gram / torch.where(product > 0, product, 1).sqrt(), 0)
+    row_norms = gram.diagonal(dim1=-2, dim2=-1) if rows is None else _as_norms(rows, "rows", gram, gram.shape[-2])
+    column_norms = _as_norms(row_norms if columns is None else columns, "columns", gram, gram.shape[-1])
+    row_shift, column_shift = _power_of_two(row_norms)[..., :, None], _power_of_two(column_norms)[..., None, :]
+    product = (row_norms[..., :, None] * row_shift * row_shift) * (
+        column_norms[..., None, :] * column_shift * column_shift
+    )
+    shifted = gram * row_shift * column_shift
+    scaled = torch.where(product > 0, shifted / torch.where(product > 0, product, 1).sqrt(), 0)
     return to_numpy(scaled) if foreign else scaled
+
+
+def _power_of_two(norms: Tensor) -> Tensor:
+    """Powers of two that bring squared norms near 1: exact factors, after which no product over- or underflows."""
+    exponent = torch.frexp(norms.detach()).exponent
+    return torch.ldexp(torch.ones_like(norms.detach()), -exponent.div(2, rounding_mode="floor"))
+
+
+def _as_norms(norms: Matrix, name: str, gram: Tensor, size: int) -> Tensor:
+    given = norms if isinstance(norms, Tensor) else from_array(np.asarray(norms), name)
+    if given.shape[-1:] != (size,):
+        raise ValueError(
+            f"{name} has shape {tuple(given.shape)}; K of shape {tuple(gram.shape)} needs {size} squared norms"
+        )
+    return given.to(device=gram.device, dtype=gram.dtype)
 
 
 def _as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, bool]:
     foreign = not isinstance(K, Tensor)
-    gram = torch.from_numpy(np.array(K)) if foreign else K
+    gram = K if isinstance(K, Tensor) else from_array(np.asarray(K), name, _EXPECTED)
     if not gram.is_floating_point():
-        raise TypeError(f"{name} has dtype {gram.dtype}; a Gram matrix holds real floating-point numbers")
+        raise TypeError(f"{name} has dtype {gram.dtype}; expected {_EXPECTED}")
     if gram.ndim < 2 or (square and gram.shape[-1] != gram.shape[-2]):
         raise ValueError(f"{name} has shape {tuple(gram.shape)}; expected a {'square ' if square else ''}matrix")
     return gram, foreign

@@ -6,7 +6,6 @@ from torch import Tensor
 from torchrank.ops.engines import why_missing
 from torchrank.rankings import ties, validate
 
-
 torch.library.define("torchrank::dense_ranks", "(Tensor scores, str unranked, str name) -> (Tensor, Tensor)")
 
 

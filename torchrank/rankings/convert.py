@@ -8,7 +8,16 @@ import torch
 from torch import Tensor
 
 from torchrank.rankings.ties import dense_ranks, sortable
-from torchrank.rankings.validate import Matrix, Scores, as_scores, check_choice, check_count, to_numpy
+from torchrank.rankings.validate import (
+    Matrix,
+    Scores,
+    as_scores,
+    check_choice,
+    check_count,
+    check_number,
+    from_array,
+    to_numpy,
+)
 
 TIES = ("average", "min", "dense", "raise")
 
@@ -33,15 +42,15 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
         [[1.0, nan, 2.0], [1.0, 3.0, 2.0]]
     """
     foreign = not isinstance(orders, Tensor)
-    table = torch.from_numpy(_padded(orders)) if foreign else orders
+    table = orders if isinstance(orders, Tensor) else _padded(orders)
     if table.is_floating_point() or table.is_complex() or table.dtype == torch.bool:
         raise TypeError(f"orders has dtype {table.dtype}; expected integer item indices, padded with -1")
     if table.ndim != 2:
         raise ValueError(f"orders has shape {tuple(table.shape)}; expected (rankings, places)")
     table = table.to(torch.int64)
-    n = int(table.max()) + 1 if n_items is None and table.numel() else n_items or 0
     if n_items is not None:
         check_count(n_items, "n_items", least=0)
+    n = n_items if n_items is not None else int(table.max()) + 1 if table.numel() else 0
     _check_orders(table, n)
     listed = table >= 0
     places = torch.arange(table.shape[1], device=table.device)
@@ -85,26 +94,32 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
         ties: "allow" or "raise".
 
     Returns:
-        ``(..., m, n)`` scores, n + 1 - position and NaN where unranked; dtype of the positions if floating, else
-        float64 for NumPy and torch's default for tensors.
+        ``(..., m, n)`` scores, n + 1 - position and NaN where unranked; dtype of the positions if floating (float32 for
+        half precision, which has too few whole numbers), else float64 for NumPy and torch's default for tensors.
 
     Raises:
         ValueError: a position below 1, or used twice with ``ties="raise"``; the message names row, item and value.
         TypeError: positions that are not real numbers.
     """
     check_choice(ties, "ties", ("allow", "raise"))
+    if unranked is not None:
+        check_number(unranked, "unranked")
     table, foreign = as_scores(positions, "positions")
-    dtype = table.dtype if table.is_floating_point() else torch.float64 if foreign else torch.get_default_dtype()
-    missing = table.isnan() if table.is_floating_point() else torch.zeros_like(table, dtype=torch.bool)
+    if table.is_floating_point():
+        dtype = table.dtype if table.element_size() >= 4 else torch.float32
+        missing = table.isnan()
+    else:
+        table = table.to(torch.int64)
+        dtype = torch.float64 if foreign else torch.get_default_dtype()
+        missing = torch.zeros_like(table, dtype=torch.bool)
     if unranked is not None:
         missing = missing | (table == unranked)
     wrong = ~missing & (table < 1)
     if bool(wrong.any()):
         *row, item = (int(i) for i in wrong.nonzero()[0])
-        hint = "" if unranked is not None else f"; if it means unranked, pass unranked={table[(*row, item)].item():g}"
-        raise ValueError(
-            f"positions has {table[(*row, item)].item():g} at row {_place(row)}, item {item}; the best is 1{hint}"
-        )
+        value = table[(*row, item)].item()
+        hint = "" if unranked is not None else f"; if it means unranked, pass unranked={value:g}"
+        raise ValueError(f"positions has {value:g} at row {_place(row)}, item {item}; the best is 1{hint}")
     scores = (table.shape[-1] + 1 - table.to(dtype)).masked_fill(missing, torch.nan)
     if ties == "raise":
         _refuse_ties(dense_ranks(sortable(scores))[0], "positions", "pass ties='allow' if they are meant")
@@ -146,20 +161,22 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     return to_numpy(positions) if foreign else positions
 
 
-def _padded(orders: np.ndarray | Sequence[Any]) -> np.ndarray:
-    """Lists of any lengths as one array, padded with -1."""
+def _padded(orders: np.ndarray | Sequence[Any]) -> Tensor:
+    """An array, or lists of any lengths padded with -1, as a tensor."""
     if isinstance(orders, np.ndarray):
-        return orders if orders.dtype.kind != "u" else orders.astype(np.int64)
+        return from_array(orders, "orders")
+    if not isinstance(orders, Sequence):
+        raise TypeError(f"orders is {type(orders).__name__}; expected a matrix of item indices or a list of lists")
     rows = [np.asarray(row) for row in orders]
     for index, row in enumerate(rows):
+        if row.ndim != 1:
+            raise ValueError(f"orders has {orders[index]!r} in row {index}; expected a list of item indices")
         if row.size and row.dtype.kind not in "iu":
-            raise TypeError(
-                f"orders has dtype {row.dtype} in row {index}; expected integer item indices, padded with -1"
-            )
+            raise TypeError(f"orders has dtype {row.dtype} in row {index}; expected integer item indices")
     table = np.full((len(rows), max((row.size for row in rows), default=0)), -1, np.int64)
     for index, row in enumerate(rows):
         table[index, : row.size] = row
-    return table
+    return torch.from_numpy(table)
 
 
 def _check_orders(orders: Tensor, n: int) -> None:

@@ -1,5 +1,6 @@
 """The only input checker: what users pass becomes score tensors here, or a message that says what to do."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,6 +11,9 @@ from torch import Tensor
 
 Scores: TypeAlias = Tensor | ArrayLike
 Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for NumPy, tensor for tensor
+
+
+_SCORES = "scores that are real numbers or bool (for unranked items use NaN and a float dtype)"
 
 
 class ScorePair(NamedTuple):
@@ -31,11 +35,9 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
         TypeError: complex, object, string or date values.
         ValueError: fewer than ``least_dims`` dimensions or fewer than two items.
     """
-    scores = X if isinstance(X, Tensor) else _from_array(np.asarray(X), name)
+    scores = X if isinstance(X, Tensor) else from_array(np.asarray(X), name, _SCORES)
     if scores.is_complex() or scores.is_quantized:
-        raise TypeError(
-            f"{name} has dtype {scores.dtype}; scores must be real numbers or bool, since complex ones have no order"
-        )
+        raise TypeError(f"{name} has dtype {scores.dtype}; expected {_SCORES}")
     if scores.layout != torch.strided:
         raise TypeError(f"{name} has layout {scores.layout}; pass a dense tensor, {name}.to_dense()")
     if scores.ndim < least_dims:
@@ -96,12 +98,24 @@ def check_choice(value: object, name: str, legal: tuple[str, ...]) -> None:
         raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, legal))}")
 
 
-def check_at_least(value: object, name: str, least: float, why: str = "") -> None:
-    """Raise unless ``value`` is a real number, not NaN, and at least ``least``."""
+def check_number(value: Any, name: str) -> None:
+    """Raise ``TypeError`` unless ``value`` is a real number; NaN is one."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} must be a number, got {type(value).__name__} {value!r}")
+
+
+def check_at_least(value: Any, name: str, least: float, why: str = "") -> None:
+    """Raise unless ``value`` is a real number, not NaN, and at least ``least``."""
+    check_number(value, name)
     if not value >= least:
         raise ValueError(f"{name}={value!r} is out of range; it must be at least {least:g}{why}")
+
+
+def check_finite(value: Any, name: str, least: float) -> None:
+    """Raise unless ``value`` is a finite real number and at least ``least``."""
+    check_at_least(value, name, least)
+    if value == math.inf:
+        raise ValueError(f"{name}={value!r} is out of range; it must be finite")
 
 
 def check_count(value: object, name: str, least: int, unit: str = "") -> None:
@@ -130,12 +144,14 @@ def _same(result: Tensor) -> Tensor:
     return result
 
 
-def _from_array(array: np.ndarray, name: str) -> Tensor:
+def from_array(array: np.ndarray, name: str, expected: str = "real numbers or bool") -> Tensor:
+    """A real array of any layout and byte order as a tensor, sharing memory where torch can.
+
+    Raises:
+        TypeError: complex, object, string or date values.
+    """
     if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{name} has dtype {array.dtype}; scores must be real numbers or bool "
-            "(for unranked items use NaN and a float dtype)"
-        )
+        raise TypeError(f"{name} has dtype {array.dtype}; expected {expected}")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
