@@ -123,41 +123,52 @@ def fill_planes(ranks, first, last, circle, signs, strict):
     shape of ``signs``, or no rows when no plane of strict pairs is wanted.
     """
     n = ranks.shape[1]
-    unranked = np.empty(64, circle.dtype)
-    unranked[:] = np.iinfo(circle.dtype).max
     circle[2 * n :] = 0
     for row in range(ranks.shape[0]):
         for item in range(n):
             circle[item] = ranks[row, item]
             circle[n + item] = ranks[row, item]
-        full = word = 0  # bits waiting in the unfinished words, words written
-        sign_bits = strict_bits = _u(0)
-        for d in range(first, last):
-            pairs = n // 2 if 2 * d == n else n
-            for i in range(0, pairs, 64):
-                size = min(pairs - i, 64)
-                keep = ~_u(0) >> _u(64 - size)
-                greater = _greater64(circle, i, circle, i + d) & keep
-                sign_bits |= greater << _u(full)
-                ordered = _u(0)
-                if strict.shape[0]:
-                    ordered = (greater | _greater64(circle, i + d, circle, i)) & keep
-                    ordered &= _greater64(unranked, 0, circle, i) & _greater64(unranked, 0, circle, i + d)
-                    strict_bits |= ordered << _u(full)
-                full += size
-                if full >= 64:
-                    full -= 64
-                    used = _u(size - full)  # a shift by 64 is undefined, so a word without a rest starts from nothing
-                    signs[row, word] = sign_bits
-                    sign_bits = greater >> used if full else _u(0)
-                    if strict.shape[0]:
-                        strict[row, word] = strict_bits
-                        strict_bits = ordered >> used if full else _u(0)
-                    word += 1
-        for rest in range(word, signs.shape[1]):
-            signs[row, rest] = sign_bits if rest == word else _u(0)
-            if strict.shape[0]:
-                strict[row, rest] = strict_bits if rest == word else _u(0)
+        _fill_plane(circle, n, first, last, False, signs[row])
+        if strict.shape[0]:
+            _fill_plane(circle, n, first, last, True, strict[row])
+
+
+@njit(nogil=True, cache=True)
+def _fill_plane(circle, n, first, last, strict, plane):
+    """Write the bits of one row: is the first item of each pair preferred, or, for strict, do the two differ."""
+    unranked = np.empty(64, circle.dtype)
+    unranked[:] = np.iinfo(circle.dtype).max
+    waiting = _u(0)  # bits of the unfinished word
+    full = word = 0  # how many they are, and how many words are finished
+    for d in range(first, last):
+        pairs = n // 2 if 2 * d == n else n
+        for i in range(0, pairs - 63, 64):
+            bits = _strict64(circle, i, d, unranked) if strict else _greater64(circle, i, circle, i + d)
+            plane[word] = waiting | (bits << _u(full))
+            waiting = (bits >> _u(1)) >> _u(63 - full)  # two shifts, since one by 64 is undefined
+            word += 1
+        rest = pairs % 64
+        if rest:
+            i = pairs - rest
+            bits = _strict64(circle, i, d, unranked) if strict else _greater64(circle, i, circle, i + d)
+            bits &= (_u(1) << _u(rest)) - _u(1)
+            waiting |= bits << _u(full)
+            full += rest
+            if full >= 64:
+                full -= 64
+                plane[word] = waiting
+                waiting = bits >> _u(rest - full)
+                word += 1
+    plane[word:] = 0
+    if full:
+        plane[word] = waiting
+
+
+@njit(nogil=True, cache=True)
+def _strict64(circle, i, d, unranked):
+    """Bit k tells whether items i + k and i + k + d are both ranked, and differ."""
+    differ = _greater64(circle, i, circle, i + d) | _greater64(circle, i + d, circle, i)
+    return differ & _greater64(unranked, 0, circle, i) & _greater64(unranked, 0, circle, i + d)
 
 
 @njit(nogil=True, cache=True)

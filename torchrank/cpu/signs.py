@@ -8,6 +8,7 @@ from torchrank.cpu.parallel import spans
 
 _TILE_ROWS = 64  # the stretches of two tiles' rows stay in the second-level cache
 _TILE_WORDS = 50_000_000  # words that a tile compares: about 20 ms, so that Ctrl-C is heard
+_CHUNK_BYTES = 32 * 2**20  # planes of this size stay in a last-level cache; longer ones are not faster
 _LEAST_WORDS = 512  # shorter planes would cost more in starting than in counting
 
 
@@ -22,7 +23,8 @@ def count(job: Job) -> None:
     for block in job.blocks(word_bytes * max(one, min(whole, _LEAST_WORDS)), planes.ROWS):
         rows = _Planes(job, job.x[block.batches, block.rows])
         columns = rows if block.lower else _Planes(job, job.y[block.batches, block.columns])
-        words = job.workspace // (word_bytes * (rows.count if block.lower else rows.count + columns.count))
+        row_bytes = word_bytes * (rows.count if block.lower else rows.count + columns.count)
+        words = min(job.workspace // row_bytes, max(_CHUNK_BYTES // row_bytes, 2 * _LEAST_WORDS))
         chunks = list(spans(distances, max(1, 64 * words // n), start=1))
         for side in {id(rows): rows, id(columns): columns}.values():
             side.reserve(planes.words_of(n, *chunks[0]))  # no chunk is longer than the first
