@@ -83,7 +83,7 @@ def kron_edge_rls(
         ValueError: bad kernels, shapes, labels or ``lam``; an edge between nodes that do not exist.
 
     Warns:
-        ConvergenceWarning: ``max_iter`` was not enough, or the method broke down.
+        ConvergenceWarning: ``max_iter`` was not enough, or the method broke down, as CG does on an indefinite kernel.
     """
     start, end = kernel_pair(K_start, K_end)
     _check_choices(K_start, K_end, loss, direction, relation)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from torchrank.conditional.arguments import DIRECTIONS, LOSSES, Array
+from torchrank.conditional.arguments import DIRECTIONS, LOSSES, Array, real_tensor
 from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.conditional.iterative import kron_edge_rls
 from torchrank.conditional.krylov import IterativeFit
@@ -123,10 +123,10 @@ class KroneckerRLS(nn.Module):
         """
         start, end = self._training_kernels()
         fit = kron_edge_rls(
-            start,
-            end,
+            as_double(start),
+            None if end is None else as_double(end),
             edges,
-            y,
+            as_double(real_tensor(y, "y")),
             self.lam,
             loss=self.loss,
             direction=self.direction,
