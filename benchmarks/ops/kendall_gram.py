@@ -13,7 +13,7 @@ from benchmarks.peers.kendall import by_numpy, by_pandas, by_scipy, by_torch
 from benchmarks.registry import Recorder, alternate, benchmark, median
 from torchrank.cpu.planes import plain_tile
 
-REPEATS = 5
+REPEATS = 3
 
 
 class Case(NamedTuple):
@@ -27,10 +27,10 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case(10, 2000, None, 15, {"scipy": 30, "numpy": 2000, "torch": 2000}),
-    Case(100, 2000, None, 100, {"scipy": 30, "numpy": 2000, "torch": 2000}),
-    Case(1000, 500, None, 100, {"scipy": 30, "numpy": 500, "torch": 500}),
-    Case(1000, 500, 9, 50, {"scipy": 30, "torch": 500}),
+    Case(10, 2000, None, 15, {"scipy": 30, "numpy": 1000, "torch": 1000}),
+    Case(100, 2000, None, 100, {"scipy": 30, "numpy": 1000, "torch": 1000}),
+    Case(1000, 500, None, 100, {"scipy": 30, "numpy": 500, "torch": 100}),
+    Case(1000, 500, 9, 50, {"scipy": 30, "torch": 100}),
     Case(20_000, 40, None, 30, {"scipy": 10}),
     Case(100_000, 10, None, 20, {"scipy": 5}),
 )

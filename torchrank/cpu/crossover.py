@@ -1,8 +1,8 @@
 """Up to how many items "signs" beats "inversions" on a CPU; written by ``python -m benchmarks.crossover``."""
 
 # (fewest rankings on both sides together, most items for which sign planes are faster)
-PLAIN = ((2, 5000),)
-TIED = ((2, 5000),)
+PLAIN = ((4, 64), (16, 2048), (64, 3072), (1024, 6144))
+TIED = ((4, 16), (16, 2048), (256, 3072))
 
 
 def fastest_method(rankings: int, items: int, *, plain: bool) -> str:
