@@ -1,0 +1,79 @@
+"""CPU engine of the smoothed features: one pass over a block, compiled to vector instructions.
+
+Only for uniform noise and finite scores; the Gram matrix of the features is a matter of matrix products, as in the
+reference.
+"""
+
+import torch
+from numba import njit
+from torch import Tensor
+
+from torchrank.ops.reference.smoothed import Block
+
+
+class NumbaRows:
+    """See :class:`torchrank.ops.reference.smoothed.Rows`."""
+
+    def __init__(self, scores: Tensor, window: float) -> None:
+        b, r, n = scores.shape
+        self.circle = torch.cat([scores, scores[..., : n // 2]], dim=-1)
+        self.gradient = torch.zeros_like(self.circle)
+        self.window_gradient = torch.zeros((), dtype=torch.float64)
+        self.window = max(window, torch.finfo(scores.dtype).tiny)  # a smaller one would be 0 in float32
+        self.shape = (b, r)
+        self._buffer = torch.empty(0, dtype=scores.dtype)
+
+    def features(self, block: Block) -> Tensor:
+        """See :class:`torchrank.ops.reference.smoothed.Rows`."""
+        shape = (*self.shape, block.pairs)
+        if self._buffer.numel() < shape[0] * shape[1] * shape[2]:
+            self._buffer = torch.empty(shape, dtype=self.circle.dtype)
+        out = self._buffer.view(-1)[: shape[0] * shape[1] * shape[2]].view(shape)
+        circle = self.circle.flatten(0, 1).numpy()
+        _features(circle, *block, circle.dtype.type(self.window), out.view(len(circle), -1).numpy())
+        return out
+
+    def pull_back(self, block: Block, weights: Tensor) -> None:
+        """See :class:`torchrank.ops.reference.smoothed.Rows`."""
+        circle, gradient = self.circle.flatten(0, 1).numpy(), self.gradient.flatten(0, 1).numpy()
+        window = circle.dtype.type(self.window)
+        rows = weights.contiguous().view(len(circle), -1).numpy()
+        self.window_gradient += float(_pull_back(circle, *block, window, rows, gradient))
+
+
+# Scores are finite, so that nothing here is NaN but for windows so small that a difference overflows when divided by
+# them; an infinite quotient is cut like any other.
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def _features(circle, first, last, start, stop, window, out):
+    """Expected signs of the pairs of a block: ``out`` (rows, pairs)."""
+    one, inverse, width = circle.dtype.type(1), circle.dtype.type(1) / window, stop - start
+    for row in range(circle.shape[0]):
+        for d in range(first, last):
+            left, right = circle[row, start:stop], circle[row, start + d : stop + d]
+            signs = out[row, (d - first) * width : (d - first + 1) * width]
+            for i in range(width):
+                s = min(max((left[i] - right[i]) * inverse, -one), one)
+                signs[i] = s * (one + one - abs(s))
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc"})
+def _pull_back(circle, first, last, start, stop, window, weights, gradient):
+    """Add to ``gradient`` what ``weights`` (rows, pairs) make of the scores; returns the gradient for the window."""
+    one, inverse, width = circle.dtype.type(1), circle.dtype.type(1) / window, stop - start
+    for_window = 0.0
+    for row in range(circle.shape[0]):
+        for d in range(first, last):
+            left, right = circle[row, start:stop], circle[row, start + d : stop + d]
+            w = weights[row, (d - first) * width : (d - first + 1) * width]
+            for_left, for_right = gradient[row, start:stop], gradient[row, start + d : stop + d]
+            moment = one - one
+            for i in range(width):
+                s = min(max((left[i] - right[i]) * inverse, -one), one)
+                by_difference = w[i] * (one + one) * (one - abs(s)) * inverse
+                moment += by_difference * s
+                for_left[i] += by_difference
+            for i in range(width):
+                s = min(max((left[i] - right[i]) * inverse, -one), one)
+                for_right[i] -= w[i] * (one + one) * (one - abs(s)) * inverse
+            for_window -= moment
+    return for_window

@@ -1,0 +1,168 @@
+"""The ops of the smoothed Kendall kernel: the check of its scores, the Gram matrix, and the gradient as its own op."""
+
+from functools import partial
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from torchrank.ops.engines import why_missing
+from torchrank.ops.reference import smoothed as reference
+from torchrank.rankings import validate
+
+METHODS = ("auto", "exact", "sweep", "reference")
+
+torch.library.define("torchrank::complete_scores", "(Tensor scores, str name) -> Tensor")
+torch.library.define(
+    "torchrank::smoothed_gram",
+    "(Tensor x, Tensor? y, Tensor window, str noise, str method, int workspace, bool progress) -> Tensor",
+)
+torch.library.define(
+    "torchrank::smoothed_gram_backward",
+    "(Tensor gradient, Tensor x, Tensor? y, Tensor window, str noise, str method, int workspace)"
+    " -> (Tensor, Tensor, Tensor)",
+)
+
+
+def complete_scores(scores: Tensor, name: str) -> Tensor:
+    """A copy of floating-point ``scores`` ``(..., m, n)``, gradient included; ``ValueError`` where one of them is NaN.
+
+    The check looks at values, so it lives in an op: graphs that torch.compile makes keep it.
+    """
+    return torch.ops.torchrank.complete_scores(scores, name)
+
+
+@torch.library.impl("torchrank::complete_scores", "default")
+def _complete(scores: Tensor, name: str) -> Tensor:
+    unranked = scores.isnan()
+    if bool(unranked.any()):
+        validate.refuse_unranked(-unranked.int(), name, "smoothing compares all pairs: complete or drop these rows")
+    return scores.clone()
+
+
+@torch.library.register_fake("torchrank::complete_scores")
+def _fake_complete(scores: Tensor, name: str) -> Tensor:
+    return torch.empty_like(scores)
+
+
+torch.library.register_autograd("torchrank::complete_scores", lambda ctx, gradient: (gradient, None))
+
+
+def smoothed_gram(
+    x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
+) -> Tensor:
+    """Mean product of the expected signs of two rankings over all pairs of items, ``(b, m, m2)``.
+
+    Args:
+        x: ``(b, m, n)`` float32 or float64 scores without NaN.
+        y: ``(b, m2, n)`` of the same dtype, or None for ``x`` itself (symmetric bit for bit).
+        window: one number above 0, in float64.
+        noise: a key of :data:`torchrank.ops.reference.smoothed.NOISES`.
+        method: one of :data:`METHODS`.
+        workspace: bytes to use at most beside inputs and outputs.
+        progress: show a progress bar.
+
+    Raises:
+        ValueError: a window that is not positive and finite.
+        RuntimeError: ``method="sweep"`` without an engine for it; differentiating twice.
+    """
+    return torch.ops.torchrank.smoothed_gram(x, y, window, noise, method, workspace, progress)
+
+
+@torch.library.impl("torchrank::smoothed_gram", "default")
+def _gram(
+    x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
+) -> Tensor:
+    width = _checked_window(window)
+    if method in ("auto", "sweep"):
+        why_not = _why_no_sweep(x, noise)
+        if method == "sweep" and why_not:
+            raise RuntimeError(f"method='sweep' has no engine for this call: {why_not}; use method='exact'")
+        if not why_not:
+            from torchrank.cpu import smoothed_sweep  # numba takes half a second to import
+
+            if method == "sweep" or smoothed_sweep.is_faster(x, y):
+                return smoothed_sweep.smoothed_gram(x, y, width, workspace, progress)
+    (b, m, n), m2 = x.shape, (x if y is None else y).shape[1]
+    total = b * m * m2 * (n * (n - 1) // 2)
+    with tqdm(desc="smoothed_gram", unit="product", unit_scale=True, total=total, disable=not progress) as bar:
+        return reference.smoothed_gram(x, y, _maker(x, y, width, noise, method), workspace, bar.update)
+
+
+@torch.library.register_fake("torchrank::smoothed_gram")
+def _fake_gram(
+    x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
+) -> Tensor:
+    other = x if y is None else y
+    torch._check(x.dtype in (torch.float32, torch.float64), lambda: f"scores must be float32 or float64, got {x.dtype}")
+    torch._check(x.dtype == other.dtype, lambda: f"x has dtype {x.dtype} and y {other.dtype}")
+    torch._check(x.ndim == 3 and other.ndim == 3, lambda: "scores must have shape (batch, rankings, items)")
+    torch._check(x.device == other.device, lambda: f"x is on {x.device} and y on {other.device}")
+    torch._check(x.shape[0] == other.shape[0], lambda: f"batch sizes {x.shape[0]} and {other.shape[0]} differ")
+    torch._check(x.shape[2] == other.shape[2], lambda: f"numbers of items {x.shape[2]} and {other.shape[2]} differ")
+    return x.new_empty(x.shape[0], x.shape[1], other.shape[1])
+
+
+@torch.library.impl("torchrank::smoothed_gram_backward", "default")
+def _gram_backward(
+    gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    make = _maker(x, y, float(window), noise, method)
+    for_x, for_y, for_window = reference.smoothed_gram_backward(gradient, x, y, make, workspace)
+    return for_x, for_y, for_window.to(window).reshape(window.shape)
+
+
+@torch.library.register_fake("torchrank::smoothed_gram_backward")
+def _fake_gram_backward(
+    gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.empty_like(x), torch.empty_like(x[:0] if y is None else y), torch.empty_like(window)
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    x, y, window, *ctx.settings, _ = inputs
+    ctx.save_for_backward(x, y, window)
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    x, y, window = ctx.saved_tensors
+    for_x, for_y, for_window = torch.ops.torchrank.smoothed_gram_backward(gradient, x, y, window, *ctx.settings)
+    return for_x, None if y is None else for_y, for_window, None, None, None, None
+
+
+def _refuse_second_order(ctx: Any, *gradients: Tensor) -> NoReturn:
+    raise RuntimeError(
+        "the smoothed kernel is differentiable once: its gradient has no gradient of its own, so do not use "
+        "create_graph=True; smoothed_features is differentiable any number of times"
+    )
+
+
+torch.library.register_autograd("torchrank::smoothed_gram", _backward, setup_context=_remember)
+torch.library.register_autograd("torchrank::smoothed_gram_backward", _refuse_second_order)
+
+
+def _maker(x: Tensor, y: Tensor | None, window: float, noise: str, method: str) -> reference.MakeRows:
+    """The fastest way to make features that suits device, noise and scores."""
+    if x.device.type == "cpu" and noise == "uniform" and method != "reference" and not why_missing("cpu"):
+        finite = bool(x.isfinite().all()) and (y is None or bool(y.isfinite().all()))
+        if finite:
+            from torchrank.cpu.smoothed import NumbaRows  # numba takes half a second to import
+
+            return partial(NumbaRows, window=window)
+    return partial(reference.TorchRows, window=window, noise=noise)
+
+
+def _why_no_sweep(x: Tensor, noise: str) -> str | None:
+    if noise != "uniform":
+        return f"it needs noise='uniform', whose expected signs are piecewise polynomials, not {noise!r}"
+    if x.device.type != "cpu":
+        return f"it exists for the CPU only, and the scores are on {x.device}"
+    return why_missing("cpu")
+
+
+def _checked_window(window: Tensor) -> float:
+    width = float(window)
+    if not 0 < width < float("inf"):
+        raise ValueError(f"window={width!r} is out of range; it must be positive and finite")
+    return width
