@@ -99,7 +99,8 @@ def test_refusals():
         ConditionalSplit(1, undirected=True)
     with pytest.raises(ValueError, match="n_splits=5 is more than the 3 start nodes"):
         next(ConditionalSplit(2).split(EDGES))
-    with pytest.raises(ValueError, match=r"edges have shape \(3,\)"):
-        next(ConditionalSplit(2).split([1, 2, 3]))
+    for features in ([1, 2, 3], [[1, 2, 3]], [[0.5, 1.0]]):
+        with pytest.raises(ValueError, match=r"are not .edges, 2. node numbers"):
+            next(ConditionalSplit(2).split(features))
     with pytest.raises(ValueError, match="split 0 of setting 4 has no training edges; use fewer than 2 folds"):
         next(ConditionalSplit(4, 2, shuffle=False).split([[0, 0], [0, 1], [1, 0]]))

@@ -70,7 +70,7 @@ class ConditionalSplit:
         """Give training and test indices into the edges.
 
         Args:
-            X: ``(q, 2)`` edges; more columns are ignored.
+            X: ``(q, 2)`` edges as node numbers.
             y: ignored.
             groups: ignored.
 
@@ -96,29 +96,21 @@ class ConditionalSplit:
             for k in range(self.n_splits):
                 yield folds != k, folds == k
             return
+        new_starts, new_ends = self.setting in (2, 4), self.setting in (3, 4)
         if self.one_domain:
-            both = self._folds(edges.T.ravel(), "nodes", rng)
-            start_fold, end_fold = both[: len(edges)], both[len(edges) :]
+            start_fold, end_fold = self._folds(edges.T, "nodes", rng)
         else:
-            start_fold = self._folds(start, "start nodes", rng) if self.setting in (2, 4) else np.zeros_like(start)
-            end_fold = self._folds(end, "end nodes", rng) if self.setting in (3, 4) else np.zeros_like(end)
+            start_fold = self._folds(start, "start nodes", rng) if new_starts else np.zeros_like(start)
+            end_fold = self._folds(end, "end nodes", rng) if new_ends else np.zeros_like(end)
         for k in range(self.get_n_splits()):
-            new_start, new_end = divmod(k, self.n_splits) if self.setting == 4 else (k, k)
+            a, b = divmod(k, self.n_splits) if self.setting == 4 else (k, k)
+            start_is_new = (start_fold == a) & new_starts
+            end_is_new = (end_fold == b) & new_ends
+            touches_new = start_is_new | end_is_new
             if self.one_domain:
-                held_out = {4: (new_start, new_end)}.get(self.setting, (k,))
-                train = ~(np.isin(start_fold, held_out) | np.isin(end_fold, held_out))
-            else:
-                train = np.ones(len(edges), dtype=bool)
-                if self.setting in (2, 4):
-                    train &= start_fold != new_start
-                if self.setting in (3, 4):
-                    train &= end_fold != new_end
-            test = np.ones(len(edges), dtype=bool)
-            if self.setting in (2, 4):
-                test &= start_fold == new_start
-            if self.setting in (3, 4):
-                test &= end_fold == new_end
-            yield train, test
+                held_out = [a] * new_starts + [b] * new_ends
+                touches_new = np.isin(start_fold, held_out) | np.isin(end_fold, held_out)
+            yield ~touches_new, (start_is_new == new_starts) & (end_is_new == new_ends)
 
     def _folds(self, names: np.ndarray, what: str, rng: np.random.Generator) -> np.ndarray:
         """The fold of each entry, equal entries in the same one."""
@@ -126,7 +118,7 @@ class ConditionalSplit:
         if len(distinct) < self.n_splits:
             raise ValueError(f"n_splits={self.n_splits} is more than the {len(distinct)} {what}; use fewer folds")
         folds = np.arange(len(distinct)) % self.n_splits
-        return (rng.permutation(folds) if self.shuffle else folds)[inverse]
+        return (rng.permutation(folds) if self.shuffle else folds)[inverse].reshape(names.shape)
 
     def _fits(self, edges: np.ndarray, train: np.ndarray) -> np.ndarray:
         """Edges whose nodes are new or known just as the setting says."""
@@ -179,9 +171,9 @@ def check_leakage(
 
 def _edge_array(X: Array) -> np.ndarray:
     edges = np.asarray(X)
-    if edges.ndim != 2 or edges.shape[1] < 2:
-        raise ValueError(f"edges have shape {edges.shape}; expected (edges, 2), a row (start, end) for each")
-    return edges[:, :2].astype(np.int64)
+    if edges.ndim != 2 or edges.shape[1] != 2 or (edges.astype(np.int64) != edges).any():
+        raise ValueError(f"edges of shape {edges.shape} are not (edges, 2) node numbers, a row (start, end) for each")
+    return edges.astype(np.int64)
 
 
 def _pair_numbers(edges: np.ndarray, undirected: bool) -> np.ndarray:
