@@ -1,5 +1,6 @@
-"""The ops of the smoothed Kendall kernel: the check of its scores, the Gram matrix, and the gradient as its own op."""
+"""The ops of the smoothed Kendall kernel: checks of its inputs, the Gram matrix and, as an op apart, its gradient."""
 
+import math
 from functools import partial
 from typing import Any, NoReturn
 
@@ -13,7 +14,9 @@ from torchrank.rankings import validate
 
 METHODS = ("auto", "exact", "sweep", "reference")
 
+# Checks look at values, so they live in ops: graphs that torch.compile makes keep them.
 torch.library.define("torchrank::complete_scores", "(Tensor scores, str name) -> Tensor")
+torch.library.define("torchrank::positive_window", "(Tensor window) -> Tensor")
 torch.library.define(
     "torchrank::smoothed_gram",
     "(Tensor x, Tensor? y, Tensor window, str noise, str method, int workspace, bool progress) -> Tensor",
@@ -26,10 +29,7 @@ torch.library.define(
 
 
 def complete_scores(scores: Tensor, name: str) -> Tensor:
-    """A copy of floating-point ``scores`` ``(..., m, n)``, gradient included; ``ValueError`` where one of them is NaN.
-
-    The check looks at values, so it lives in an op: graphs that torch.compile makes keep it.
-    """
+    """A copy of floating-point ``scores`` ``(..., m, n)``, gradient included; ``ValueError`` where one is NaN."""
     return torch.ops.torchrank.complete_scores(scores, name)
 
 
@@ -49,6 +49,27 @@ def _fake_complete(scores: Tensor, name: str) -> Tensor:
 torch.library.register_autograd("torchrank::complete_scores", lambda ctx, gradient: (gradient, None))
 
 
+def positive_window(window: Tensor) -> Tensor:
+    """A copy of the one number ``window``, gradient included; ``ValueError`` unless it is positive and finite."""
+    return torch.ops.torchrank.positive_window(window)
+
+
+@torch.library.impl("torchrank::positive_window", "default")
+def _positive(window: Tensor) -> Tensor:
+    width = window.item()
+    if not 0 < width < math.inf:
+        raise ValueError(f"window={width!r} is out of range; it must be positive and finite")
+    return window.clone()
+
+
+@torch.library.register_fake("torchrank::positive_window")
+def _fake_positive(window: Tensor) -> Tensor:
+    return torch.empty_like(window)
+
+
+torch.library.register_autograd("torchrank::positive_window", lambda ctx, gradient: gradient)
+
+
 def smoothed_gram(
     x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
 ) -> Tensor:
@@ -57,14 +78,13 @@ def smoothed_gram(
     Args:
         x: ``(b, m, n)`` float32 or float64 scores without NaN.
         y: ``(b, m2, n)`` of the same dtype, or None for ``x`` itself (symmetric bit for bit).
-        window: one number above 0, in float64.
+        window: one positive number, shape ``()``.
         noise: a key of :data:`torchrank.ops.reference.smoothed.NOISES`.
         method: one of :data:`METHODS`.
         workspace: bytes to use at most beside inputs and outputs.
         progress: show a progress bar.
 
     Raises:
-        ValueError: a window that is not positive and finite.
         RuntimeError: ``method="sweep"`` without an engine for it; differentiating twice.
     """
     return torch.ops.torchrank.smoothed_gram(x, y, window, noise, method, workspace, progress)
@@ -74,7 +94,7 @@ def smoothed_gram(
 def _gram(
     x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
 ) -> Tensor:
-    width = _checked_window(window)
+    width = float(window)
     if method in ("auto", "sweep"):
         why_not = _why_no_sweep(x, noise)
         if method == "sweep" and why_not:
@@ -159,10 +179,3 @@ def _why_no_sweep(x: Tensor, noise: str) -> str | None:
     if x.device.type != "cpu":
         return f"it exists for the CPU only, and the scores are on {x.device}"
     return why_missing("cpu")
-
-
-def _checked_window(window: Tensor) -> float:
-    width = float(window)
-    if not 0 < width < float("inf"):
-        raise ValueError(f"window={width!r} is out of range; it must be positive and finite")
-    return width

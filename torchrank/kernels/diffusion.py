@@ -1,0 +1,135 @@
+"""The diffusion kernel on permutations: heat that has spread over their Cayley graph."""
+
+import math
+from functools import lru_cache
+from itertools import permutations
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.validate import Matrix, Scores, check_at_least, score_pair
+
+MOST_ITEMS = 9
+_BLOCK_ENTRIES = 2**20
+
+
+def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix:
+    r"""Diffusion kernel between all total rankings: the share of heat that has gone from one to the other.
+
+    .. math:: K(x, y) = \big[e^{\beta \Delta}\big]_{x, y}, \qquad \Delta = A - (n - 1) I
+
+    with A the adjacency matrix of the graph on the n! rankings in which two are neighbours if one becomes the other by
+    exchanging two items of adjacent ranks (Kondor and Barbosa, COLT 2010; Jiao and Vert, IEEE TPAMI 40(7), 2018,
+    equation 16, whose Laplacian has this sign). Positive definite; over all n! rankings a row adds up to 1, the identity
+    for ``beta=0`` and 1/n! everywhere for large ones. The distance in this graph is the number of discordant pairs, but
+    the kernel is no function of it: unlike :func:`torchrank.mallows_gram` it counts all paths.
+
+    Renaming the items of both rankings changes nothing, so one column of the exponential is enough. It has n! entries,
+    and no formula for a single one is known that would avoid them.
+
+    Args:
+        X: ``(..., m, n)`` scores, larger = preferred, without ties and complete; n at most 9.
+        Y: ``(..., m2, n)``; None means ``X``, and a result that is symmetric bit for bit. Batch dimensions broadcast.
+        beta: how long heat spreads, at least 0.
+
+    Returns:
+        ``(..., m, m2)``, dtype and kind as for :func:`torchrank.kendall_gram`; no entry is negative. There is no
+        gradient. The column is kept, so that further calls with the same n and ``beta`` are fast.
+
+    Raises:
+        ValueError: ties or unranked items (naming the row), more than 9 items, ``beta`` negative or NaN; shapes or
+            devices that do not fit.
+        TypeError: scores that are not real numbers.
+
+    Example:
+        >>> diffusion_gram(np.array([[1.0, 2.0], [2.0, 1.0]]), beta=0.5).round(3).tolist()
+        [[0.684, 0.316], [0.316, 0.684]]
+    """
+    check_at_least(beta, "beta", 0)
+    pair = score_pair(X, Y)
+    n = pair.X.shape[-1]
+    if n > MOST_ITEMS:
+        raise ValueError(
+            f"X ranks {n} items; the diffusion kernel needs the exponential of a matrix of n! rows, which is feasible "
+            f"up to {MOST_ITEMS} items ({math.factorial(MOST_ITEMS)} rows): use mallows_gram, which takes n log n"
+        )
+    x = _total_ranks(pair.X, "X")
+    y = x if pair.Y is None else _total_ranks(pair.Y, "Y")
+    column = torch.from_numpy(_heat(n, float(beta))).to(x.device)
+    batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
+    result = torch.empty(*batch, x.shape[-2], m2, dtype=pair.dtype, device=x.device)
+    items = x.argsort(dim=-1)  # the item of every rank
+    step = max(1, _BLOCK_ENTRIES // (n * max(1, math.prod(batch) * m2)))
+    for start in range(0, x.shape[-2], step):
+        rows = slice(start, start + step)
+        relative = torch.take_along_dim(y[..., None, :, :], items[..., rows, None, :], dim=-1)
+        result[..., rows, :] = column[_number(relative)].to(pair.dtype)
+    return pair.wrap(result)
+
+
+def _total_ranks(scores: Tensor, name: str) -> Tensor:
+    """Ranks 0 to n - 1 of every row, int64."""
+    ranks, strict = dense_ranks(scores, "the diffusion kernel is for total rankings: drop these rows", name)
+    n = ranks.shape[-1]
+    tied = strict < n * (n - 1) // 2
+    if bool(tied.any()):
+        *batch, row = tied.nonzero()[0].tolist()
+        where = f"batch {tuple(batch)}, row {row}" if batch else f"row {row}"
+        raise ValueError(
+            f"{name} has ties at {where}; the diffusion kernel is for total rankings: break the ties, or use "
+            "mallows_gram, which takes them"
+        )
+    return ranks.long()
+
+
+def _number(orderings: Tensor) -> Tensor:
+    """Place of every permutation ``(..., n)`` of 0 to n - 1 among all of them in lexicographic order."""
+    n = orderings.shape[-1]
+    number = orderings.new_zeros(orderings.shape[:-1])
+    for k in range(n - 1):
+        smaller_later = (orderings[..., k + 1 :] < orderings[..., k : k + 1]).sum(-1)
+        number += smaller_later * math.factorial(n - 1 - k)
+    return number
+
+
+@lru_cache(maxsize=2)
+def _graph(n: int) -> tuple[csr_array, np.ndarray]:
+    """Adjacency matrix of the Cayley graph, and the number of every permutation's inverse."""
+    orderings = torch.tensor(list(permutations(range(n))))
+    neighbours = []
+    for rank in range(n - 1):
+        exchange = torch.arange(n)
+        exchange[[rank, rank + 1]] = exchange[[rank + 1, rank]]
+        neighbours.append(_number(exchange[orderings]))
+    columns = torch.stack(neighbours, dim=-1).int().numpy().ravel()
+    starts = np.arange(0, len(columns) + 1, n - 1, dtype=np.int32)
+    adjacency = csr_array((np.ones(len(columns)), columns, starts), shape=(len(orderings), len(orderings)))
+    return adjacency, _number(orderings.argsort(dim=-1)).numpy()
+
+
+@lru_cache(maxsize=16)
+def _heat(n: int, beta: float) -> np.ndarray:
+    """The column of exp(beta Delta) that belongs to the identity, by uniformisation.
+
+    It is the law of a random walk after a Poisson number of steps, the sum over k of the probability of k steps times
+    that of k-step walks: all terms are positive, so nothing cancels.
+    """
+    adjacency, inverses = _graph(n)
+    vertices = len(inverses)
+    gap = 2 - 2 * math.cos(math.pi / n)  # least positive eigenvalue of -Delta (Bacher, J. Algebra 167, 1994)
+    if beta * gap > 60:
+        return np.full(vertices, 1 / vertices)
+    mean = beta * (n - 1)
+    most = int(mean + 10 * math.sqrt(mean)) + n * (n - 1) // 2 + 20  # beyond, probabilities are below 1e-18
+    walk = np.zeros(vertices)
+    walk[0] = 1
+    heat = math.exp(-mean) * walk
+    for k in range(1, most + 1 if mean else 1):
+        walk = adjacency @ walk / (n - 1)
+        heat += math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) * walk
+    heat = (heat + heat[inverses]) / 2  # equal up to rounding, and now bit for bit
+    heat.flags.writeable = False
+    return heat

@@ -1,0 +1,186 @@
+"""The Kendall kernel of uncertain scores: expected over independent jitters, smooth in the scores and the window."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.kernels.smoothed_sampling import ESTIMATORS, Jitters
+from torchrank.ops.pair_counts import WORKSPACE
+from torchrank.ops.reference.smoothed import NOISES
+from torchrank.ops.smoothed import METHODS, complete_scores, positive_window
+from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
+from torchrank.rankings.validate import (
+    Matrix,
+    Scores,
+    as_scores,
+    check_choice,
+    check_count,
+    real_dtype,
+    score_pair,
+    to_numpy,
+)
+
+
+def smoothed_kendall_gram(
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    window: float | Tensor,
+    noise: str = "uniform",
+    method: str = "exact",
+    n_samples: int | None = None,
+    generator: torch.Generator | None = None,
+    estimator: str = "full",
+    unbiased_diagonal: bool = False,
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> Matrix:
+    r"""Smoothed Kendall kernel between all score vectors: the Kendall kernel expected over independent jitters.
+
+    Near-ties count little: with :math:`\tilde x = x + \epsilon`, every score with a jitter of its own,
+
+    .. math:: G(x, y) = E\, K_a(\tilde x, \tilde y)
+              = \binom{n}{2}^{-1} \sum_{i<j} g(x_i - x_j)\, g(y_i - y_j), \qquad
+              g(t) = E \operatorname{sign}(t + \epsilon_i - \epsilon_j)
+
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equations 11 to 13). Positive semi-definite, in [-1, 1], and G(x, x) < 1
+    where scores lie within a window of each other. A small window gives ``kendall_gram(X, Y, variant="a")``.
+
+    Args:
+        X: ``(..., m, n)`` scores, one ranking a row, larger = preferred. Their differences count, not only their
+            order; none may be missing. Infinite ones are ordinary: equal infinities are tied.
+        Y: ``(..., m2, n)``; None means ``X``, and a result that is symmetric bit for bit. Batch dimensions broadcast.
+        window: the scale of the jitter, one positive number; a tensor may require a gradient.
+        noise: distribution of the jitter of one score. "uniform" on [-window / 2, window / 2], for which
+            :math:`g(t) = s\,(2 - |s|)` with s = t / window cut to [-1, 1]; or "gaussian" with standard deviation
+            ``window``, so that the difference of two jitters has variance 2 window^2 and g(t) = erf(t / (2 window)).
+        method: "exact" multiplies features, O(n^2) a pair. "sweep" is exact too, O(n log n) a pair (CPU, uniform
+            noise; computed in float64), and better for few pairs of long rankings. "auto" takes the faster of the two.
+            "reference" is "exact" in plain torch. "monte_carlo" averages over jitters that it draws.
+        n_samples: D, the number of jitters of every row; for "monte_carlo" only, as are the following three.
+        generator: where they come from; None means torch's default generator.
+        estimator: "full" averages over all D^2 pairs of jitters (equation 14); "paired" compares the d-th jitter of a
+            row with the d-th of the other. That takes D Kendall kernels instead of D^2, and its standard deviation is
+            only about a quarter larger. Both are unbiased off the diagonal.
+        unbiased_diagonal: without ``Y`` both sides share their jitters, and the expected diagonal is
+            G(x, x) + (1 - G(x, x)) / D for "full" and 1 for "paired": a ridge, and the matrix is positive
+            semi-definite. True takes unbiased estimates for the diagonal instead, and then **the matrix may have
+            negative eigenvalues**.
+        workspace: bytes of memory to use at most beside inputs, results and drawn jitters.
+        progress: show a progress bar.
+
+    Returns:
+        ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
+        float64 for NumPy); a NumPy array, without gradient, for NumPy input. Computed in float32 for scores of 32 bits
+        or fewer, with an error of about 1e-8 against float64, and in float64 for integers.
+
+        The result of "exact" and "sweep" has gradients for scores and window (the backward pass costs O(n^2) a pair
+        and bounded workspace), but no second derivatives. "monte_carlo" has none.
+
+    Raises:
+        ValueError: NaN among the scores (naming row and item); a window that is not positive and finite; fewer than two
+            items; shapes, devices or words that do not fit; arguments of another method.
+        TypeError: scores or a window that are not real numbers.
+        RuntimeError: "sweep" where it has no engine; differentiating twice, or through "monte_carlo".
+
+    Example:
+        >>> X = np.array([[1.0, 1.1, 3.0], [1.0, 0.9, 3.0]])
+        >>> smoothed_kendall_gram(X, window=1.0).round(3).tolist()
+        [[0.679, 0.655], [0.655, 0.679]]
+    """
+    check_choice(noise, "noise", tuple(NOISES))
+    check_choice(method, "method", (*METHODS, "monte_carlo"))
+    check_count(workspace, "workspace", least=2**10, unit="bytes")
+    pair = score_pair(X, Y)
+    width = _one_window(window)
+    sampled = method == "monte_carlo"
+    dtype = torch.float64 if sampled else _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
+    x = complete_scores(pair.X.to(dtype), "X")
+    y = None if pair.Y is None else complete_scores(pair.Y.to(dtype), "Y")
+    if not sampled:
+        if n_samples is not None or generator is not None or estimator != "full" or unbiased_diagonal:
+            raise ValueError(
+                f"method={method!r} draws nothing: n_samples, generator, estimator and unbiased_diagonal are for "
+                "method='monte_carlo'"
+            )
+        result = _batched(x, y, lambda a, b: smoothed_gram_op(a, b, width, noise, method, workspace, progress))
+        return pair.wrap(result.to(pair.dtype))
+    check_choice(estimator, "estimator", tuple(ESTIMATORS))
+    check_count(n_samples, "n_samples", least=2 if unbiased_diagonal else 1, unit="jitters of every row")
+    if unbiased_diagonal and y is not None:
+        raise ValueError("unbiased_diagonal=True is for Y=None: with another Y every entry is unbiased already")
+    jitters = Jitters(width, noise, int(n_samples or 0), generator)
+    return pair.wrap(ESTIMATORS[estimator](x, y, jitters, unbiased_diagonal, workspace, progress).to(pair.dtype))
+
+
+def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "uniform") -> Matrix:
+    r"""Explicit feature map of the smoothed Kendall kernel: expected signs of all item pairs, scaled.
+
+    .. math:: \Psi(x) = \binom{n}{2}^{-1/2} \big(g(x_i - x_j)\big)_{i < j}
+
+    with g as in :func:`smoothed_kendall_gram` (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 13), so that
+    ``smoothed_features(X, window=a) @ smoothed_features(Y, window=a).T`` is ``smoothed_kendall_gram(X, Y, window=a)``
+    up to rounding. Columns are in the order of ``torch.triu_indices(n, n, 1)``. Differentiable in scores and window.
+
+    Args:
+        X: ``(..., m, n)`` complete scores, larger = preferred.
+        window: as for :func:`smoothed_kendall_gram`.
+        noise: see there.
+
+    Returns:
+        ``(..., m, n(n-1)/2)`` in dtype and kind as for :func:`smoothed_kendall_gram`.
+
+    Raises:
+        ValueError, TypeError: as :func:`smoothed_kendall_gram`.
+    """
+    check_choice(noise, "noise", tuple(NOISES))
+    scores, foreign = as_scores(X, "X")
+    width = _one_window(window).to(scores.device)
+    x = complete_scores(scores.to(_working_dtype(scores)), "X")
+    n = x.shape[-1]
+    i, j = torch.triu_indices(n, n, 1, device=x.device)
+    left, right = x[..., i], x[..., j]
+    difference = torch.where(left == right, 0, left - right)  # two equal infinities are a tie
+    reach, value, _ = NOISES[noise]
+    s = (difference / width.clamp(min=torch.finfo(x.dtype).tiny)).clamp(-reach, reach)
+    features = (value(s) / math.sqrt(n * (n - 1) // 2)).to(real_dtype(scores, foreign=foreign))
+    return to_numpy(features) if foreign else features
+
+
+def _one_window(window: float | Tensor) -> Tensor:
+    """The window as a tensor of shape (), checked by value."""
+    if isinstance(window, Tensor):
+        if window.numel() != 1 or not window.is_floating_point():
+            raise ValueError(
+                f"window has shape {tuple(window.shape)} and dtype {window.dtype}; expected one floating-point number "
+                "(for several windows call once for each)"
+            )
+        return positive_window(window.reshape(()))
+    if isinstance(window, bool) or not isinstance(window, (int, float, np.integer, np.floating)):
+        raise TypeError(f"window must be a number or a tensor of one, got {type(window).__name__} {window!r}")
+    return positive_window(torch.tensor(float(window), dtype=torch.float64))
+
+
+def _working_dtype(*sides: Tensor) -> torch.dtype:
+    """float32 for floating-point scores of up to 32 bits, else float64, which holds integers up to 2^53."""
+    wide = any(side.dtype == torch.float64 or not side.is_floating_point() for side in sides)
+    return torch.float64 if wide else torch.float32
+
+
+def _batched(x: Tensor, y: Tensor | None, op: Callable[[Tensor, Tensor | None], Tensor]) -> Tensor:
+    """Give the op its one batch dimension; the result gets the broadcast batch dimensions of x and y."""
+    m, n = x.shape[-2:]
+    if y is None:
+        batch, m2 = x.shape[:-2], m
+        result = op(x.reshape(math.prod(batch), m, n), None)
+    else:
+        batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
+        if y.shape[:-2].numel() == 1:  # one Y for all: the batch is one long list of rows
+            result = op(x.reshape(1, -1, n), y.reshape(1, m2, n))
+        else:
+            flat = math.prod(batch)
+            result = op(x.expand(*batch, m, n).reshape(flat, m, n), y.expand(*batch, m2, n).reshape(flat, m2, n))
+    return result.reshape(*batch, m, m2)

@@ -1,0 +1,159 @@
+"""Monte-Carlo estimates of the smoothed Kendall kernel, and what the theory says about their error."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from torchrank.kernels.kendall import kendall_gram
+from torchrank.rankings.validate import check_at_least, check_count
+
+
+@dataclass(frozen=True)
+class Jitters:
+    """Independent jitters for every score of every row."""
+
+    window: Tensor  # ()
+    noise: str  # "uniform" or "gaussian"
+    count: int
+    generator: torch.Generator | None
+
+    def draw(self, scores: Tensor) -> Tensor:
+        """``scores`` with a jitter of its own for each."""
+        if self.noise == "uniform":
+            noise = torch.empty_like(scores).uniform_(-0.5, 0.5, generator=self.generator)
+        else:
+            noise = torch.empty_like(scores).normal_(generator=self.generator)
+        return scores + self.window.to(scores.device) * noise
+
+    def draw_all(self, scores: Tensor) -> Tensor:
+        """``(..., count, m, n)``."""
+        return torch.stack([self.draw(scores) for _ in range(self.count)], dim=-3)
+
+
+def paired(
+    x: Tensor, y: Tensor | None, jitters: Jitters, unbiased_diagonal: bool, workspace: int, progress: bool
+) -> Tensor:
+    """Mean over d of the Kendall kernels of the d-th jitters of both sides, ``(..., m, m2)``.
+
+    An unbiased diagonal compares every jitter of a row with its next one, around the circle.
+    """
+    total: Tensor | float = 0.0
+    diagonal: Tensor | float = 0.0
+    first = before = jitters.draw(x)
+    for d in tqdm(range(jitters.count), desc="smoothed_gram (monte_carlo)", disable=not progress):
+        drawn = first if d == 0 else jitters.draw(x)
+        met = None if y is None else jitters.draw(y)
+        total = total + kendall_gram(drawn, met, variant="a", workspace=workspace)
+        if unbiased_diagonal and d:
+            diagonal = diagonal + _row_by_row(before, drawn, workspace)
+        before = drawn
+    mean = torch.as_tensor(total) / jitters.count
+    if unbiased_diagonal:
+        return _with_diagonal(mean, (diagonal + _row_by_row(before, first, workspace)) / jitters.count)
+    return mean
+
+
+def full(
+    x: Tensor, y: Tensor | None, jitters: Jitters, unbiased_diagonal: bool, workspace: int, progress: bool
+) -> Tensor:
+    """Mean of the Kendall kernels of all jitters of one side with all of the other, ``(..., m, m2)``.
+
+    As many jitters are compared in one call as the result of the call leaves room for.
+    """
+    rows = jitters.draw_all(x)
+    columns = rows if y is None else jitters.draw_all(y)
+    D, m, m2 = jitters.count, x.shape[-2], columns.shape[-2]
+    batch = torch.broadcast_shapes(x.shape[:-2], columns.shape[:-3])
+    step = max(1, min(D, math.isqrt(workspace // (16 * max(1, math.prod(batch) * m * m2)))))
+    starts = range(0, D, step)
+    calls = [(r, c) for r in starts for c in starts if y is not None or c <= r]
+    total: Tensor | float = 0.0
+    for r, c in tqdm(calls, desc="smoothed_gram (monte_carlo)", disable=not progress):
+        left = rows[..., r : r + step, :, :]
+        right = None if y is None and r == c else columns[..., c : c + step, :, :].flatten(-3, -2)
+        kernels = kendall_gram(left.flatten(-3, -2), right, variant="a", workspace=workspace)
+        part = kernels.unflatten(-1, (-1, m2)).unflatten(-3, (-1, m)).sum(dim=(-4, -2))
+        total = total + (part if right is None or y is not None else part + part.mT)
+    mean = torch.as_tensor(total) / D**2
+    if unbiased_diagonal:
+        return _with_diagonal(mean, (D * mean.diagonal(dim1=-2, dim2=-1) - 1) / (D - 1))
+    return mean
+
+
+ESTIMATORS: dict[str, Callable[[Tensor, Tensor | None, Jitters, bool, int, bool], Tensor]] = {
+    "full": full,
+    "paired": paired,
+}
+
+
+def monte_carlo_bound(n_samples: int, *, n_rankings: int = 1, delta: float = 0.05) -> float:
+    r"""Bound on the error of Monte-Carlo features of the smoothed Kendall kernel that holds with high probability.
+
+    With probability above :math:`1 - \delta`, for all m rankings at once,
+
+    .. math:: \|\Psi_D(x_i) - \Psi(x_i)\| \le \big(2 + \sqrt{8 \log(m / \delta)}\big) / \sqrt D
+
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, lemma 1). It is far from tight: the exact mean square of the left side is
+    (1 - G(x, x)) / D, and the bound exceeds its root by a factor of ten or more.
+
+    Args:
+        n_samples: D, jitters of every ranking.
+        n_rankings: m.
+        delta: probability that the bound fails, between 0 and 1.
+
+    Returns:
+        The bound, a distance of feature vectors, which have norm 1 or less.
+
+    Raises:
+        ValueError, TypeError: counts below 1, or ``delta`` outside (0, 1).
+    """
+    check_count(n_samples, "n_samples", least=1)
+    return _confidence(n_rankings, delta) / math.sqrt(n_samples)
+
+
+def monte_carlo_samples(n_rankings: int, *, lam: float, excess: float, delta: float = 0.05) -> int:
+    r"""How many jitters make a support vector machine on the Monte-Carlo kernel nearly as good as on the exact one.
+
+    The objective :math:`\frac{\lambda}{2} \|w\|^2 +` mean hinge loss of the machine that was trained with D jitters of
+    every ranking is, with probability above :math:`1 - \delta`, at most
+    :math:`\sqrt{8 / (\lambda D)}\, (2 + \sqrt{8 \log(m / \delta)})` above its minimum (Jiao and Vert, IEEE TPAMI 40(7),
+    2018, theorem 3). This is the least D that makes that at most ``excess``.
+
+    Args:
+        n_rankings: m, training rankings.
+        lam: regularisation, above 0.
+        excess: allowed excess of the objective, above 0.
+        delta: probability that the bound fails, between 0 and 1.
+
+    Returns:
+        D.
+
+    Raises:
+        ValueError, TypeError: numbers out of range.
+    """
+    for value, name in ((lam, "lam"), (excess, "excess")):
+        check_at_least(value, name, 0)
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name}={value!r} is out of range; it must be positive and finite")
+    return math.ceil(8 / lam * (_confidence(n_rankings, delta) / excess) ** 2)
+
+
+def _confidence(n_rankings: int, delta: float) -> float:
+    check_count(n_rankings, "n_rankings", least=1)
+    check_at_least(delta, "delta", 0)
+    if not 0 < delta < 1:
+        raise ValueError(f"delta={delta!r} is out of range; it is a probability strictly between 0 and 1")
+    return 2 + math.sqrt(8 * math.log(n_rankings / delta))
+
+
+def _row_by_row(x: Tensor, y: Tensor, workspace: int) -> Tensor:
+    """Kendall kernels ``(..., m)`` of the rows of x with those of y."""
+    return kendall_gram(x[..., None, :], y[..., None, :], variant="a", workspace=workspace)[..., 0, 0]
+
+
+def _with_diagonal(matrix: Tensor, diagonal: Tensor) -> Tensor:
+    return matrix - torch.diag_embed(matrix.diagonal(dim1=-2, dim2=-1) - diagonal)
