@@ -232,6 +232,12 @@ def test_labels_of_zero_and_a_single_node():
     assert single.predict(np.array([[2.0]])).tolist() == [[0]]
 
 
+def test_no_edges_at_all():
+    fit = kron_edge_rls(torch.eye(3), None, torch.zeros((0, 2), dtype=torch.int64), torch.zeros(0), loss="ranking")
+    assert fit.duals.shape == (0,)
+    assert fit.predict(torch.eye(3)).abs().max() == 0
+
+
 def test_float32_stays_float32():
     fit = kron_edge_rls(random_kernel(6, 3, 1).float(), None, EDGES, random_labels(len(EDGES)).float())
     assert fit.duals.dtype == torch.float32

@@ -38,6 +38,17 @@ def test_pair_product_equals_the_picked_entries_of_the_kronecker_product(plan, s
     torch.testing.assert_close(result, explicit @ v, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("plan", PLANS)
+def test_matrices_may_be_views_of_any_strides(plan):
+    big = double(20, 20)
+    for A, B in ((big[2:8, 3:9], big[::2, 1:8]), (big.mT[:6, :6], big[:6, ::3])):
+        rows, columns, v = random_pairs(6, len(B), 9), random_pairs(6, B.shape[1], 9), double(9)
+        expected = (A[rows[0]][:, columns[0]] * B[rows[1]][:, columns[1]]) @ v
+        operator = PairProduct(A, B, rows, columns, plan=plan)
+        torch.testing.assert_close(operator(v), expected, rtol=0, atol=1e-12)
+        torch.testing.assert_close(operator(2 * v), 2 * expected, rtol=0, atol=1e-12)  # its memory is used again
+
+
 def test_the_cheapest_plan_is_taken():
     K, few, many = double(50, 50), random_pairs(50, 50, 5), random_pairs(50, 50, 50_000)
     sparse = PairProduct(K, K, few, few)
