@@ -37,7 +37,7 @@ def by_numpy(X: np.ndarray) -> np.ndarray:
     """XOR and popcount of packed sign bits, one row against all; for rankings without ties."""
     i, j = np.triu_indices(X.shape[1], 1)
     bits = np.packbits(X[:, i] > X[:, j], axis=1)
-    words = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64)
+    words = np.ascontiguousarray(np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))).view(np.uint64)
     differing = np.stack([np.bitwise_count(words ^ row).sum(axis=1, dtype=np.int64) for row in words])
     return _tau_b((len(i) - 2 * differing).astype(np.float64))
 

@@ -1,4 +1,4 @@
-"""CPU engine of the dense_ranks op: NumPy's vectorised argsort, and one walk along each sorted row."""
+"""CPU engine of the dense_ranks op: a radix sort of each row's bit patterns, and one walk along the sorted row."""
 
 import numpy as np
 import torch
@@ -6,41 +6,96 @@ from numba import njit
 from torch import Tensor
 
 from torchrank.cpu.parallel import run_tiles, spans
+from torchrank.rankings.ties import sortable
 
-_TILE_SCORES = 2**16  # sorted indices of a tile stay in cache for the walk
+_TILE_SCORES = 2**16  # a tile's copy in 64 bits stays in cache
+_LONG = 8192  # rows from here on have more items than the histograms of wide digits have entries
+_u = np.uint64
 
 
 def dense_ranks(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """See :func:`torchrank.rankings.ties.dense_ranks`; ``scores`` are float32, float64 or int64."""
+    """See :func:`torchrank.rankings.ties.dense_ranks`; any real dtype."""
     n = scores.shape[-1]
     ranks = torch.empty(scores.shape, dtype=torch.int32)
     strict = torch.empty(scores.shape[:-1], dtype=torch.int64)
-    rows = scores.detach().reshape(-1, n).numpy()
-    rank_rows, strict_rows = ranks.view(-1, n).numpy(), strict.view(-1).numpy()
+    rows = scores.detach().reshape(strict.numel(), n)
+    rank_rows, strict_rows = ranks.view(strict.numel(), n).numpy(), strict.view(-1).numpy()
+    digit = 11 if n >= _LONG else 8
 
     def rank(tile: slice) -> None:
-        order = np.argsort(rows[tile], axis=-1)  # NaN sorts last
-        _walk(rows[tile], order, rank_rows[tile], strict_rows[tile])
+        tile_scores = sortable(rows[tile])
+        floating = tile_scores.is_floating_point()
+        wide = tile_scores.to(torch.float64 if floating else torch.int64).contiguous()
+        _rank_rows(wide.view(torch.int64).numpy(), floating, digit, rank_rows[tile], strict_rows[tile])
 
     run_tiles([slice(*span) for span in spans(len(rows), max(1, _TILE_SCORES // n))], rank)
     return ranks, strict
 
 
 @njit(nogil=True, cache=True)
-def _walk(scores, order, ranks, strict):
-    for row in range(scores.shape[0]):
+def _rank_rows(bits, floating, digit, ranks, strict):
+    """Fill ``ranks`` (r, n) and ``strict`` (r,) from scores (r, n) given by their bits."""
+    n = bits.shape[1]
+    keys, items = np.empty((2, n), np.uint64), np.empty((2, n), np.uint32)
+    histograms = np.empty((-(-64 // digit), 1 << digit), np.uint32)
+    for row in range(bits.shape[0]):
+        ranked = _ordered_keys(bits[row], floating, keys[0], items[0], ranks[row])
+        side = _sort(ranked, digit, keys, items, histograms)
         rank, group_start, pairs = -1, 0, 0
-        previous = scores[row, order[row, 0]]
-        for k in range(scores.shape[1]):
-            item = order[row, k]
-            score = scores[row, item]
-            if score != score:  # NaN
-                ranks[row, item] = -1
-                continue
-            if k == 0 or score != previous:
+        for k in range(ranked):
+            if k == 0 or keys[side, k] != keys[side, k - 1]:
                 rank += 1
                 group_start = k
-                previous = score
-            ranks[row, item] = rank
+            ranks[row, items[side, k]] = rank
             pairs += group_start  # an item is strictly above all items before its tie group
         strict[row] = pairs
+
+
+@njit(nogil=True, cache=True)
+def _ordered_keys(bits, floating, keys, items, ranks):
+    """Unsigned numbers in the order of the scores, and the items they belong to; NaN gets rank -1 and no key."""
+    sign, infinity = np.int64(-(2**63)), np.int64(0x7FF0 << 48)
+    ranked = 0
+    for item in range(bits.size):
+        b = bits[item]
+        if floating:
+            if (b & ~sign) > infinity:
+                ranks[item] = -1
+                continue
+            if b == sign:
+                b = np.int64(0)  # -0.0 equals 0.0
+            if b < 0:
+                b = ~b ^ sign  # larger bits of negative numbers are smaller numbers
+        keys[ranked] = _u(b ^ sign)
+        items[ranked] = item
+        ranked += 1
+    return ranked
+
+
+@njit(nogil=True, cache=True)
+def _sort(size, digit, keys, items, histograms):
+    """Sort ``keys[0, :size]`` and their items, last digits first; returns which of the two sides holds the result."""
+    mask = (_u(1) << _u(digit)) - _u(1)
+    histograms[:] = 0
+    for k in range(size):
+        key = keys[0, k]
+        for d in range(histograms.shape[0]):
+            histograms[d, (key >> _u(d * digit)) & mask] += 1
+    side = 0
+    for d in range(histograms.shape[0]):
+        shift = _u(d * digit)
+        if size == 0 or histograms[d, (keys[side, 0] >> shift) & mask] == size:
+            continue  # all keys share this digit
+        start = 0
+        for bucket in range(histograms.shape[1]):
+            start, histograms[d, bucket] = start + histograms[d, bucket], start
+        other = 1 - side
+        for k in range(size):
+            key = keys[side, k]
+            bucket = (key >> shift) & mask
+            place = histograms[d, bucket]
+            histograms[d, bucket] = place + 1
+            keys[other, place] = key
+            items[other, place] = items[side, k]
+        side = other
+    return side

@@ -1,5 +1,6 @@
 """Run tiles of work on threads that live for one call."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +9,11 @@ from typing import Any, TypeVar
 import torch
 
 Tile = TypeVar("Tile")
+
+# Operations of torch that ran on several threads before a fork wait forever for those threads after it. One thread is
+# what torch itself gives to the worker processes of a DataLoader.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 def run_tiles(tiles: Sequence[Tile], work: Callable[[Tile], None], advance: Callable[[], Any] | None = None) -> None:

@@ -107,20 +107,24 @@ def plain_tile(order, placed, width, r0, r1, c0, lower, sets, score):
     """Concordant minus discordant pairs of rows [r0, r1) with ``width`` columns from c0 on, all complete and untied.
 
     ``order`` is that of :func:`sort_rows`, ``placed`` that of :func:`place_rows` for the columns, ``sets`` comes from
-    :func:`empty_sets`. With ``lower``, rows above column c0 are left out.
+    :func:`empty_sets`. With ``lower``, rows and columns are the same rankings, and only the lower triangle is written.
     """
     n = order.shape[1]
     concordant = np.empty(width, np.uint64)
+    walk = np.empty_like(placed)
     for r in range(max(r0, c0) if lower else r0, r1):
+        met = min(width, r - c0) if lower else width
+        if met < width:
+            score[r, r] = n * (n - 1) // 2
         capacity = _clear(width, *sets)
         concordant[:] = 0
+        _collect(order[r], placed, width, walk)
         for k in range(n):
-            item = _u(order[r, k]) * _u(width)
-            for row in range(width):
-                p = _u(row) * capacity + _u(placed[item + _u(row)])
+            for row in range(met):
+                p = _u(row) * capacity + _u(walk[_u(k * width + row)])
                 concordant[row] += _seen_before(p, *sets)
                 _enter(p, _u(row + 1) * capacity, *sets)
-        for row in range(width):
+        for row in range(met):
             score[r, c0 + row] = 2 * np.int64(concordant[row]) - n * (n - 1) // 2
 
 
@@ -136,19 +140,25 @@ def tied_tile(order, starts, placed, groups, r0, r1, c0, lower, sets, score, str
     """
     width = groups.shape[0]
     unranked = _u(np.iinfo(placed.dtype).max)
+    walk = np.empty_like(placed)
     balance, comparable, seen = np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
     for r in range(max(r0, c0) if lower else r0, r1):
+        met = min(width, r - c0) if lower else width
+        if met < width:
+            score[r, r] = _strict_pairs(starts[r])
+            if strict.shape[0]:
+                strict[r, r] = score[r, r]
         capacity = _clear(width, *sets)
         groups[:, :, 1] = groups[:, :, 0]
+        _collect(order[r, : starts[r, -1]], placed, width, walk)
         balance[:], comparable[:], seen[:] = 0, 0, 0
         for group in range(order.shape[1]):
             first, last = starts[r, group], starts[r, group + 1]
             if first == last:
                 break
             for k in range(first, last):
-                item = _u(order[r, k]) * _u(width)
-                for row in range(width):
-                    g = _u(placed[item + _u(row)])
+                for row in range(met):
+                    g = _u(walk[_u(k * width + row)])
                     if g != unranked:
                         start, free = _u(groups[row, g, 0]), _u(groups[row, g, 1])
                         below = _seen_before(_u(row) * capacity + start, *sets)
@@ -156,18 +166,39 @@ def tied_tile(order, starts, placed, groups, r0, r1, c0, lower, sets, score, str
                         balance[row] += 2 * np.int64(below) - different
                         comparable[row] += different
             for k in range(first, last):
-                item = _u(order[r, k]) * _u(width)
-                for row in range(width):
-                    g = _u(placed[item + _u(row)])
+                for row in range(met):
+                    g = _u(walk[_u(k * width + row)])
                     if g != unranked:
                         p = _u(row) * capacity + _u(groups[row, g, 1])
                         groups[row, g, 1] += 1
                         seen[row] += 1
                         _enter(p, _u(row + 1) * capacity, *sets)
-        for row in range(width):
+        for row in range(met):
             score[r, c0 + row] = balance[row]
             if strict.shape[0]:
                 strict[r, c0 + row] = comparable[row]
+
+
+@njit(nogil=True, cache=True)
+def _collect(order, placed, width, walk):
+    """Bring what belongs to each item into the order of the walk.
+
+    These are far jumps in memory. In a loop of their own many are under way at once.
+    """
+    for k in range(order.size):
+        item = _u(order[k]) * _u(width)
+        for row in range(width):
+            walk[_u(k * width + row)] = placed[item + _u(row)]
+
+
+@njit(nogil=True, cache=True)
+def _strict_pairs(starts):
+    """Pairs of items in different tie groups: every item is strictly above all items before its group."""
+    pairs = 0
+    for group in range(starts.size - 1):
+        start, end = np.int64(starts[group]), np.int64(starts[group + 1])
+        pairs += start * (end - start)
+    return pairs
 
 
 @njit(nogil=True, cache=True)

@@ -17,8 +17,8 @@ from torchrank.rankings.validate import (
     ScorePair,
     Scores,
     as_scores,
-    check_at_least,
     check_choice,
+    check_finite,
     real_dtype,
     to_numpy,
 )
@@ -150,13 +150,14 @@ def kendall_distance(
         progress: see there.
 
     Returns:
-        ``(..., m, m2)`` distances, dtype and kind as for :func:`kendall_gram`. Rows without two common items have
-        distance 0.
+        ``(..., m, m2)`` distances, dtype and kind as for :func:`kendall_gram`, but float32 for half-precision scores,
+        since counts soon exceed what half precision holds. Rows without two common items have distance 0.
 
     Raises:
-        ValueError, TypeError, RuntimeError: as :func:`kendall_gram`, and for a negative or NaN ``tie_penalty``.
+        ValueError, TypeError, RuntimeError: as :func:`kendall_gram`, and for a ``tie_penalty`` negative, infinite or
+            NaN.
     """
-    check_at_least(tie_penalty, "tie_penalty", 0)
+    check_finite(tie_penalty, "tie_penalty", 0)
     result, pair = distance_tensor(
         X,
         Y,
@@ -186,7 +187,7 @@ def distance_tensor(
             pairs = (c.strict_xy - c.score).to(torch.float64) / 2 + tie_penalty * one_sided
         return pairs / c.pairs.clamp(min=1) if normalize else pairs
 
-    dtype = torch.float64 if exact else pair.dtype
+    dtype = torch.float64 if exact else torch.promote_types(pair.dtype, torch.float32)
     return without_gradient(_by_rows(counts, distance, dtype), pair.X, pair.Y), pair
 
 

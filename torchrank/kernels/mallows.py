@@ -56,9 +56,10 @@ def mallows_gram(
         ``(..., m, m2)``, dtype and kind as for :func:`torchrank.kendall_gram`. NumPy output carries no gradient.
 
     Raises:
-        ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`, for ``lam`` negative, infinite or NaN, and
-            for a ``tie_penalty`` below 1/4.
+        ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`, for ``lam`` negative, infinite or NaN,
+            and for a ``tie_penalty`` below 1/4.
     """
+    check_finite(tie_penalty, "tie_penalty", 0)
     check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
     if isinstance(lam, Tensor):
         lam = checked_concentration(lam)

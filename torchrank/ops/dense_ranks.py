@@ -35,7 +35,7 @@ def _on_cpu(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
         return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
     from torchrank.cpu.dense_ranks import dense_ranks as engine  # numba takes half a second to import
 
-    return _checked(scores, engine(ties.sortable(scores)), unranked, name)
+    return _checked(scores, engine(scores), unranked, name)
 
 
 def _checked(scores: Tensor, ranked: tuple[Tensor, Tensor], unranked: str, name: str) -> tuple[Tensor, Tensor]:

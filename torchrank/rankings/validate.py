@@ -32,9 +32,11 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
         The scores ``(..., n)`` with ``n >= 2``, and whether they came from outside torch.
 
     Raises:
-        TypeError: complex, object, string or date values.
+        TypeError: complex, object, string or date values, or a masked array.
         ValueError: fewer than ``least_dims`` dimensions or fewer than two items.
     """
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan)")
     scores = X if isinstance(X, Tensor) else from_array(np.asarray(X), name, _SCORES)
     if scores.is_complex() or scores.is_quantized:
         raise TypeError(f"{name} has dtype {scores.dtype}; expected {_SCORES}")
