@@ -19,7 +19,7 @@ _REMEDY = (
     'pass missing="pairwise" to compare commonly ranked items only, '
     'or "interleaving" or "topk" for kernels of partial rankings'
 )
-_BLOCK_ELEMENTS = 2**20
+_BLOCK_ELEMENTS = 2**17  # a megabyte of float64, which stays in cache
 
 
 class Counts(NamedTuple):
