@@ -23,9 +23,9 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
 
     with A the adjacency matrix of the graph on the n! rankings in which two are neighbours if one becomes the other by
     exchanging two items of adjacent ranks (Kondor and Barbosa, COLT 2010; Jiao and Vert, IEEE TPAMI 40(7), 2018,
-    equation 16, whose Laplacian has this sign). Positive definite; over all n! rankings a row adds up to 1, the identity
-    for ``beta=0`` and 1/n! everywhere for large ones. The distance in this graph is the number of discordant pairs, but
-    the kernel is no function of it: unlike :func:`torchrank.mallows_gram` it counts all paths.
+    equation 16, whose Laplacian has this sign). Positive definite; over all n! rankings a row adds up to 1. It is the
+    identity for ``beta=0`` and 1/n! everywhere for a large one. The distance in this graph is the number of discordant
+    pairs, but the kernel is no function of it: unlike :func:`torchrank.mallows_gram` it counts all paths.
 
     Renaming the items of both rankings changes nothing, so one column of the exponential is enough. It has n! entries,
     and no formula for a single one is known that would avoid them.
@@ -58,7 +58,7 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
         )
     x = _total_ranks(pair.X, "X")
     y = x if pair.Y is None else _total_ranks(pair.Y, "Y")
-    column = torch.from_numpy(_heat(n, float(beta))).to(x.device)
+    column = _heat(n, float(beta)).to(x.device)
     batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
     result = torch.empty(*batch, x.shape[-2], m2, dtype=pair.dtype, device=x.device)
     items = x.argsort(dim=-1)  # the item of every rank
@@ -111,7 +111,7 @@ def _graph(n: int) -> tuple[csr_array, np.ndarray]:
 
 
 @lru_cache(maxsize=16)
-def _heat(n: int, beta: float) -> np.ndarray:
+def _heat(n: int, beta: float) -> Tensor:
     """The column of exp(beta Delta) that belongs to the identity, by uniformisation.
 
     It is the law of a random walk after a Poisson number of steps, the sum over k of the probability of k steps times
@@ -121,7 +121,7 @@ def _heat(n: int, beta: float) -> np.ndarray:
     vertices = len(inverses)
     gap = 2 - 2 * math.cos(math.pi / n)  # least positive eigenvalue of -Delta (Bacher, J. Algebra 167, 1994)
     if beta * gap > 60:
-        return np.full(vertices, 1 / vertices)
+        return torch.full((vertices,), 1 / vertices, dtype=torch.float64)
     mean = beta * (n - 1)
     most = int(mean + 10 * math.sqrt(mean)) + n * (n - 1) // 2 + 20  # beyond, probabilities are below 1e-18
     walk = np.zeros(vertices)
@@ -130,6 +130,4 @@ def _heat(n: int, beta: float) -> np.ndarray:
     for k in range(1, most + 1 if mean else 1):
         walk = adjacency @ walk / (n - 1)
         heat += math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) * walk
-    heat = (heat + heat[inverses]) / 2  # equal up to rounding, and now bit for bit
-    heat.flags.writeable = False
-    return heat
+    return torch.from_numpy((heat + heat[inverses]) / 2)  # equal up to rounding, and now bit for bit
