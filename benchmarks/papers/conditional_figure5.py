@@ -22,7 +22,7 @@ from benchmarks.registry import RESULTS, Recorder
 from torchrank.conditional import kron_edge_rls, kron_iterative_rls, kron_rank_rls
 
 ITERATIONS = 200
-LIMIT = 12.0  # seconds after which a method is not tried on a larger case
+LIMIT = 2.0  # seconds after which a method is not tried on a larger case
 
 
 def explicit_rank_rls(K: Tensor, edges: Tensor, y: Tensor) -> Tensor:
@@ -50,9 +50,9 @@ def sweep(
     curves: dict[str, list[tuple[int, float]]] = {name: [] for name in methods}
     for name, method in methods.items():
         for size in sizes:
-            start = time.perf_counter()
+            start = time.process_time()
             method(size)
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             curves[name].append((size, seconds))
             recorder.append(part=part, method=name, size=size, seconds=seconds)
             print(f"{part:<9} {name:<28} {size:>8} {seconds:9.3f} s")
@@ -117,16 +117,16 @@ def main() -> None:
     posts = posts.take(rng.permutation(2000))  # they come sorted by group
     K = posts.kernel(posts)
     kernel, labels = torch.from_numpy(K / K.diagonal().mean()), torch.from_numpy(posts.relevance(posts))
-    torch.set_num_threads(1)  # as in the paper, and undisturbed by what else runs
+    torch.set_num_threads(1)  # as in the paper; so processor time is what a free machine would take
     recorder = Recorder("conditional_figure5")
     small = edges_of(10)
     explicit = explicit_rank_rls(kernel[:10, :10], small, labels[:10, :10].reshape(-1)).reshape(10, 10)
     assert torch.allclose(explicit, kron_rank_rls(kernel[:10, :10], None, labels[:10, :10], 1.0), atol=1e-9)
     middle = kernel[:1000, :1000].contiguous(), labels[:1000, :1000].contiguous()
     pictures = {
-        "nodes": sweep(recorder, "nodes", [10, 20, 40, 80, 250, 500, 1000, 2000], complete_graphs(kernel, labels)),
+        "nodes": sweep(recorder, "nodes", [10, 20, 40, 60, 125, 250, 500, 1000, 2000], complete_graphs(kernel, labels)),
         "edges": sweep(recorder, "edges", [1000, 2000, 4000, 32_000, 250_000, 1_000_000], sparse_graphs(*middle)),
-        "features": sweep(recorder, "features", [2, 4, 8, 16, 32, 64], few_features(np.random.default_rng(0))),
+        "features": sweep(recorder, "features", [2, 4, 8, 16, 32, 48], few_features(np.random.default_rng(0))),
     }
     _draw(pictures)
 
@@ -144,7 +144,7 @@ def _draw(pictures: dict[str, dict[str, list[tuple[int, float]]]]) -> None:
         axis.set_xlabel(part)
         axis.grid(which="major", alpha=0.3)
         axis.legend(frameon=False, fontsize=8)
-    axes[0].set_ylabel("seconds")
+    axes[0].set_ylabel("processor seconds, one thread")
     figure.savefig(RESULTS / "conditional_figure5.png", dpi=150)
 
 
