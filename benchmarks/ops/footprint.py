@@ -27,9 +27,9 @@ print(sorted(times)[len(times) // 2])
 """
 _MEMORY = """
 import resource, torch, torchrank
-torchrank.kendall_gram(torch.randn({warm}), method={method!r})
+torchrank.kendall_gram(torch.randn({warm}, dtype=torch.float64), method={method!r})
 X = torch.randn(2000, 5000, dtype=torch.float64)
-if {ties}: X = X.mul(2).round()
+if {ties}: X.mul_(2).round_()
 peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = peak()
 K = torchrank.kendall_gram(X, method={method!r})
@@ -39,7 +39,7 @@ print(peak() - before - K.nbytes)
 
 @benchmark("footprint")
 def run(recorder: Recorder) -> None:
-    """Measure and print all."""
+    """Measure and print imports and calls."""
     turns = [(_python(_IMPORT.format(more="")), _python(_IMPORT.format(more=", torchrank"))) for _ in range(7)]
     alone, both = (median([turn[side] for turn in turns]) for side in (0, 1))
     _say(recorder, "import torch", alone, "s")
@@ -51,6 +51,11 @@ def run(recorder: Recorder) -> None:
         _say(recorder, f"first call, {engine}, compiling", cold, "s")
         _say(recorder, f"first call, {engine}, in a second process", warm, "s")
     _say(recorder, "kendall_gram of two rows of 10 items", 1e3 * median([_python(_SMALL_CALL) for _ in range(5)]), "ms")
+
+
+@benchmark("memory")
+def run_memory(recorder: Recorder) -> None:
+    """Peak memory of one large call beyond what goes in and comes out."""
     for method in ("auto", "signs", "inversions"):
         for ties in (False, True):
             used = _python(_MEMORY.format(warm="4, 8", method=method, ties=ties)) / 2**20
