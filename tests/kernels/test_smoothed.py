@@ -44,7 +44,7 @@ def test_float32_is_close_to_float64(noise, method):
     result = smoothed_kendall_gram(X, window=0.5, noise=noise, method=method)
     assert result.dtype == np.float32
     expected = smoothed_kendall_gram(X.astype(np.float64), window=0.5, noise=noise)
-    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=4e-7)
 
 
 @pytest.mark.parametrize(("noise", "method"), ROUTES)

@@ -61,7 +61,8 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
     column = _heat(n, float(beta)).to(x.device)
     batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
     result = torch.empty(*batch, x.shape[-2], m2, dtype=pair.dtype, device=x.device)
-    items = x.argsort(dim=-1)  # the item of every rank
+    items = x.argsort(dim=-1).expand(*batch, -1, n)  # the item of every rank
+    y = y.expand(*batch, -1, n)
     step = max(1, _BLOCK_ENTRIES // (n * max(1, math.prod(batch) * m2)))
     for start in range(0, x.shape[-2], step):
         rows = slice(start, start + step)

@@ -74,8 +74,9 @@ def smoothed_kendall_gram(
 
     Returns:
         ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
-        float64 for NumPy); a NumPy array, without gradient, for NumPy input. Computed in float32 for scores of 32 bits
-        or fewer, with an error of about 1e-8 against float64, and in float64 for integers.
+        float64 for NumPy); a NumPy array, without gradient, for NumPy input. Integers are computed in float64,
+        floating-point scores of up to 32 bits in float32: against float64, errors of up to 4e-7 on the diagonal and
+        6e-8 off it were measured for normal scores and n from 10 to 3000.
 
         The result of "exact" and "sweep" has gradients for scores and window (the backward pass costs O(n^2) a pair
         and bounded workspace), but no second derivatives. "monte_carlo" has none.

@@ -76,9 +76,12 @@ def full(
         left = rows[..., r : r + step, :, :]
         right = None if y is None and r == c else columns[..., c : c + step, :, :].flatten(-3, -2)
         kernels = kendall_gram(left.flatten(-3, -2), right, variant="a", workspace=workspace)
-        part = kernels.unflatten(-1, (-1, m2)).unflatten(-3, (-1, m)).sum(dim=(-4, -2))
-        total = total + (part if right is None or y is not None else part + part.mT)
+        met = min(step, D - c)
+        part = kernels.unflatten(-1, (met, m2)).unflatten(-3, (left.shape[-3], m)).sum(dim=(-4, -2))
+        total = total + (part / 2 if right is None else part)
     mean = torch.as_tensor(total) / D**2
+    if y is None:
+        mean = mean + mean.mT
     if unbiased_diagonal:
         return _with_diagonal(mean, (D * mean.diagonal(dim1=-2, dim2=-1) - 1) / (D - 1))
     return mean

@@ -109,13 +109,13 @@ def smoothed_gram(x: Tensor, y: Tensor | None, make: MakeRows, workspace: int, a
     for tile in _tiles(x, other, workspace, symmetric=y is None):
         rows = make(x[tile.batches, tile.rows])
         columns = rows if tile.diagonal else make(other[tile.batches, tile.columns])
-        total = torch.zeros(tile.shape, dtype=torch.float64, device=x.device)  # sums of blocks do not round in float32
+        total = torch.zeros(tile.shape, dtype=torch.float64, device=x.device)
         for block in blocks(n, tile.block_pairs):
             fx = rows.features(block)
             fy = fx if tile.diagonal else columns.features(block)
             for strip in tile.strips():
                 met = slice(0, strip.stop if tile.diagonal else fy.shape[1])
-                total[:, strip, met] += fx[:, strip] @ fy[:, met].mT
+                total[:, strip, met] += _products(fx[:, strip], fy[:, met])
             advance(total.numel() * block.pairs)
         total /= n * (n - 1) // 2
         if tile.diagonal:
@@ -184,6 +184,7 @@ class _Tile(NamedTuple):
         return _slices(rows, _STRIP if self.diagonal else max(1, rows))
 
 
+_STRETCH = 4096  # products that are added up in float32
 _STRIP = 256  # rows of a product beside the diagonal: enough for the speed of a large product
 _CACHE = 2**22  # bytes of features that a CPU keeps close
 
@@ -210,6 +211,15 @@ def _tiles(x: Tensor, y: Tensor, workspace: int, *, symmetric: bool) -> Iterator
 
 def _slices(size: int, step: int) -> Iterator[slice]:
     return (slice(start, min(start + step, size)) for start in range(0, size, step))
+
+
+def _products(x: Tensor, y: Tensor) -> Tensor:
+    """``x @ y.mT`` of features ``(b, r, pairs)``, whose long sums are rounded to float32 in short stretches only."""
+    if x.dtype == torch.float64 or x.shape[-1] <= _STRETCH:
+        return x @ y.mT
+    whole = x.shape[-1] // _STRETCH * _STRETCH
+    left, right = (side[..., :whole].unflatten(-1, (-1, _STRETCH)).transpose(-3, -2) for side in (x, y))
+    return (left @ right.mT).sum(-3, dtype=torch.float64) + x[..., whole:] @ y[..., whole:].mT
 
 
 def _scores_gradient(doubled: Tensor, n: int) -> Tensor:
