@@ -17,7 +17,7 @@ def by_scipy(X: np.ndarray) -> np.ndarray:
     K = np.eye(len(X))
     for i in range(len(X)):
         for j in range(i):
-            K[i, j] = K[j, i] = scipy.stats.kendalltau(X[i], X[j])[0]
+            K[i, j] = K[j, i] = float(np.asarray(scipy.stats.kendalltau(X[i], X[j]))[0])
     return K
 
 
