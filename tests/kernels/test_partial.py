@@ -1,0 +1,135 @@
+"""missing="interleaving" and "topk": the mean kernel over all total rankings that agree with a partial one."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from tests.oracles.partial import convolution_kernel, expected_signs
+from torchrank import kendall_distance, kendall_gram, mallows_gram, pair_counts
+
+N = np.nan
+KINDS = ("interleaving", "topk")
+
+
+def partial_rows(rng, m, n, levels=4):
+    """Rows with ties and every number of ranked items, none included."""
+    X = rng.integers(0, levels, (m, n)).astype(float)
+    X[rng.random((m, n)) < rng.random((m, 1))] = N
+    return X
+
+
+def words(rng, m):
+    return [KINDS[k] for k in rng.integers(0, 2, m)]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_equals_enumeration(n):
+    rng = np.random.default_rng(n)
+    X, kinds = partial_rows(rng, 14, n), words(rng, 14)
+    E = np.array([expected_signs(row, kind) for row, kind in zip(X, kinds, strict=True)])
+    expected = E @ E.T / E.shape[1]
+    K = kendall_gram(X, missing="interleaving", kind=kinds)
+    np.testing.assert_allclose(K, expected, rtol=0, atol=1e-14)
+    assert np.array_equal(K, K.T)
+    K = kendall_gram(X, X[:5], missing="topk", kind=kinds, kind_y=kinds[:5])
+    np.testing.assert_allclose(K, expected[:, :5], rtol=0, atol=1e-14)
+    norms = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    cosine = np.divide(expected, norms, out=np.zeros_like(expected), where=norms > 0)
+    np.testing.assert_allclose(kendall_gram(X, missing="topk", kind=kinds, variant="b"), cosine, rtol=0, atol=1e-14)
+    distance = ((E[:, None] - E[None]) ** 2).sum(-1) / 4
+    D = kendall_distance(X, missing="topk", kind=kinds)
+    np.testing.assert_allclose(D, distance, rtol=0, atol=1e-13)
+    K = mallows_gram(X, missing="topk", kind=kinds, lam=0.7, normalize=True)
+    np.testing.assert_allclose(K, np.exp(-0.7 * distance / E.shape[1]), rtol=1e-13)
+
+
+@pytest.mark.parametrize(("kind_x", "kind_y"), list(product(KINDS, KINDS)))
+def test_equals_the_literal_double_sum(kind_x, kind_y):
+    rng = np.random.default_rng(7)
+    for x, y in zip(partial_rows(rng, 12, 4), partial_rows(rng, 12, 4), strict=True):
+        K = kendall_gram(x[None], y[None], missing="topk", kind=kind_x, kind_y=kind_y)
+        assert K[0, 0] == pytest.approx(convolution_kernel(x, y, kind_x, kind_y), abs=1e-14)
+
+
+def test_K8_pairwise_is_no_kernel_and_interleaving_is():
+    X = np.array([[1, 2, N, N, 1, 2], [1, 2, 1, 2, N, N], [N, N, 1, 2, 2, 1]])
+    np.testing.assert_allclose(np.linalg.eigvalsh(kendall_gram(X, missing="pairwise")), [-1, 2, 2], atol=1e-14)
+    expected = [0.4 / 75, 39.4 / 75, 39.4 / 75]  # 0.0053, 0.525, 0.525
+    np.testing.assert_allclose(np.linalg.eigvalsh(kendall_gram(X, missing="interleaving")), expected, atol=1e-14)
+
+
+def test_K13_no_forced_unit_diagonal():
+    X = np.array([[1.0, 2.0, N]])
+    assert kendall_gram(X, missing="interleaving")[0, 0] == pytest.approx(11 / 27, abs=1e-15)
+    assert kendall_gram(X, missing="topk")[0, 0] == 1
+
+
+def test_K17_sign_of_the_last_sum():
+    K = kendall_gram([[2, 1, N, N]], [[N, 2, 1, N]], missing="interleaving")
+    assert K[0, 0] == pytest.approx(-1 / 9, abs=1e-15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_complete_rankings_give_the_complete_kernel(kind):
+    X = np.random.default_rng(0).integers(0, 5, (6, 9))
+    for variant in "ab":
+        np.testing.assert_allclose(
+            kendall_gram(X, missing=kind, variant=variant), kendall_gram(X, variant=variant), rtol=0, atol=1e-15
+        )
+
+
+@pytest.mark.parametrize("method", ["signs", "inversions", "reference"])
+def test_positive_semidefinite_and_the_same_with_every_engine(method):
+    rng = np.random.default_rng(3)
+    X, kinds = partial_rows(rng, 40, 70, levels=90), words(rng, 40)
+    K = kendall_gram(X, missing="topk", kind=kinds, method=method)
+    assert np.linalg.eigvalsh(K).min() > -1e-12
+    np.testing.assert_allclose(K, kendall_gram(X, missing="topk", kind=kinds), rtol=0, atol=1e-15)
+
+
+def test_rows_that_rank_nothing_or_one_item():
+    X = np.array([[N, N, N, N], [N, 1, N, N], [1, 2, 3, 4]])
+    K = kendall_gram(X, missing="interleaving")
+    assert not K[:2].any()
+    assert K[2, 2] == 1
+    top = kendall_gram(X, missing="topk", variant="b")
+    assert not top[0].any()
+    assert top[1, 1] == pytest.approx(1, abs=1e-15)
+    assert np.isfinite(mallows_gram(X, missing="topk")).all()
+
+
+def test_batches_and_dtypes():
+    X = torch.from_numpy(partial_rows(np.random.default_rng(1), 6, 5)).reshape(2, 3, 5)
+    Y = X[0, :2]
+    K = kendall_gram(X, Y, missing="interleaving", kind=["topk", "interleaving", "topk"])
+    assert K.shape == (2, 3, 2)
+    for batch in range(2):
+        one = kendall_gram(X[batch], Y, missing="interleaving", kind=["topk", "interleaving", "topk"])
+        torch.testing.assert_close(K[batch], one, rtol=0, atol=1e-15)
+    assert kendall_gram(X.float(), missing="topk").dtype == torch.float32
+    assert kendall_gram(X[:, :0], missing="topk").shape == (2, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: kendall_gram(X, kind="topk"), "kind is for missing='interleaving' or 'topk'"),
+        (
+            lambda X: kendall_gram(X, missing="topk", kind=["topk"]),
+            "kind has 1 words; expected one for each of 2 rankings",
+        ),
+        (lambda X: kendall_gram(X, missing="topk", kind=["topk", "x"]), "kind has 'x' for row 1; choose one of"),
+        (lambda X: kendall_gram(X, X, missing="topk", kind_y="best"), "kind_y has 'best' for row 0"),
+        (lambda X: pair_counts(X, missing="topk"), "missing='topk' gives expected signs, not counts"),
+        (lambda X: kendall_distance(X, missing="topk", tie_penalty=0.5), "tie_penalty=0.25"),
+        (
+            lambda X: kendall_gram(X, missing="listwise"),
+            "missing='listwise' is unknown; choose one of 'raise', 'pairwise'",
+        ),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(np.array([[1.0, 2.0, N], [3.0, 1.0, 2.0]]))
