@@ -23,7 +23,7 @@ def agreeing(row: Sequence[float], kind: str) -> list[tuple[int, ...]]:
 
 
 def expected_signs(row: Sequence[float], kind: str) -> np.ndarray:
-    """The mean sign of every pair of items over the agreeing rankings; kernels are bilinear, so that is all they need."""
+    """The mean sign of every pair of items over the agreeing rankings."""
     rankings = agreeing(row, kind)
     pairs = combinations(range(len(row)), 2)
     return np.array([sum(sign(r[i], r[j]) for r in rankings) / len(rankings) for i, j in pairs])
