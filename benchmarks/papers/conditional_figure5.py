@@ -136,12 +136,14 @@ def _draw(pictures: dict[str, dict[str, list[tuple[int, float]]]]) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import NullFormatter
 
     figure, axes = pyplot.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
     for axis, (part, curves) in zip(axes, pictures.items(), strict=True):
         for name, points in curves.items():
             axis.loglog(*zip(*points, strict=True), "o-", markersize=3, label=name)
         axis.set_xlabel(part)
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.grid(which="major", alpha=0.3)
         axis.legend(frameon=False, fontsize=8)
     axes[0].set_ylabel("processor seconds, one thread")
