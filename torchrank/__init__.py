@@ -2,6 +2,7 @@
 
 from torchrank._version import __version__
 from torchrank.kernels.kendall import PairCounts, kendall_distance, kendall_features, kendall_gram, pair_counts
+from torchrank.kernels.long_lists import partial_kendall_gram
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.kernels.modules import KendallKernel, MallowsKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
@@ -21,6 +22,7 @@ __all__ = [
     "mallows_gram",
     "normalize_gram",
     "pair_counts",
+    "partial_kendall_gram",
     "to_orders",
     "to_positions",
 ]

@@ -24,7 +24,7 @@ def pair_counts(
     shape = (b, m, other.shape[1])
     score = torch.zeros(shape, dtype=score_dtype(n))
     both = torch.zeros(shape if strict else (b, 0, 0), dtype=score.dtype)
-    if score.numel() == 0:
+    if score.numel() == 0 or n < 2:
         return score, both
     plain = _all_plain(x) and (y is None or _all_plain(y))
     if method == "auto":

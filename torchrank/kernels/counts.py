@@ -121,7 +121,7 @@ def _expected(
         rows = ranks.shape[-2]
         kind_of = kinds_of_rows(words, default, rows, name)
         flat = ranks.expand(*batch, rows, n).reshape(batch.numel(), rows, n)
-        return partial_rankings(flat, strict.expand(*batch, rows).reshape(batch.numel(), rows), kind_of)
+        return partial_rankings(flat, strict.expand(*batch, rows).reshape(batch.numel(), rows), kind_of, n)
 
     one = prepare(x, strict_x, kind, "kind")
     two = None if y is None else prepare(y, strict_y, kind_y, "kind_y")

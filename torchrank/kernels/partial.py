@@ -35,6 +35,7 @@ class PartialRankings(NamedTuple):
     """Everything the formula needs of each row; ``(b, m, n)`` float64 beside the ranks, ``(b, m)`` without items."""
 
     ranks: Tensor  # int32, -1 = unranked
+    n: int  # number of items, those that no row ranks and that have no column included
     mask: Tensor  # 1 for ranked items
     above: Tensor  # u: ranked items below an item minus those above
     against: Tensor  # r: expected sign of an item against an unranked one; 0 for unranked items
@@ -43,16 +44,16 @@ class PartialRankings(NamedTuple):
     self_kernel: Tensor  # K(R, R), times n(n-1)/2
 
 
-def partial_rankings(ranks: Tensor, strict: Tensor, kinds: list[str]) -> PartialRankings:
-    """Prepare dense ranks ``(b, m, n)`` with their strict pairs ``(b, m)`` and the kind of each of the m rows."""
+def partial_rankings(ranks: Tensor, strict: Tensor, kinds: list[str], n: int) -> PartialRankings:
+    """Prepare dense ranks ``(b, m, columns)`` out of n items, with strict pairs ``(b, m)`` and the kind of each row."""
     top_k = torch.tensor([kind == "topk" for kind in kinds], dtype=torch.bool, device=ranks.device)
     mask = (ranks >= 0).to(torch.float64)
     above = centred_mid_ranks(ranks).to(torch.float64)
     ranked = mask.sum(dim=-1)
     interleaved = torch.where(top_k, 0.0, 1 / (ranked + 1))
     against = torch.where(top_k[:, None], mask, above * interleaved[..., None])
-    self_kernel = strict + (ranks.shape[-1] - ranked) * against.square().sum(dim=-1)
-    return PartialRankings(ranks, mask, above, against, interleaved, "interleaving" in kinds, self_kernel)
+    self_kernel = strict + (n - ranked) * against.square().sum(dim=-1)
+    return PartialRankings(ranks, n, mask, above, against, interleaved, "interleaving" in kinds, self_kernel)
 
 
 def expected_signs_product(
@@ -60,12 +61,11 @@ def expected_signs_product(
 ) -> Tensor:
     """Sum of E E' over pairs of items, n(n-1)/2 times the kernel: ``(b, m, m2)`` float64, symmetric without ``y``."""
     other = x if y is None else y
-    n = x.ranks.shape[-1]
     total = pair_counts(x.ranks, None if y is None else y.ranks, False, method, workspace, progress)[0].to(
         torch.float64
     )
     ranked_x, ranked_y = x.mask.sum(dim=-1)[..., :, None], other.mask.sum(dim=-1)[..., None, :]
-    in_neither = n - ranked_x - ranked_y + x.mask @ other.mask.mT
+    in_neither = x.n - ranked_x - ranked_y + x.mask @ other.mask.mT
     total += in_neither * (x.against @ other.against.mT)
     half = _half(x, other, workspace)
     only_x = x.against.sum(dim=-1)[..., :, None] - x.against @ other.mask.mT

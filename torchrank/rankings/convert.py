@@ -42,16 +42,8 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
         [[1.0, nan, 2.0], [1.0, 3.0, 2.0]]
     """
     foreign = not isinstance(orders, Tensor)
-    table = orders if isinstance(orders, Tensor) else _padded(orders)
-    if table.is_floating_point() or table.is_complex() or table.dtype == torch.bool:
-        raise TypeError(f"orders has dtype {table.dtype}; expected integer item indices, padded with -1")
-    if table.ndim != 2:
-        raise ValueError(f"orders has shape {tuple(table.shape)}; expected (rankings, places)")
-    table = table.to(torch.int64)
-    if n_items is not None:
-        check_count(n_items, "n_items", least=0)
-    n = n_items if n_items is not None else int(table.max()) + 1 if table.numel() else 0
-    _check_orders(table, n)
+    table = as_orders(orders, "orders", n_items)
+    n = _item_count(table, n_items)
     listed = table >= 0
     places = torch.arange(table.shape[1], device=table.device)
     dtype = torch.float64 if foreign else torch.get_default_dtype()
@@ -161,45 +153,69 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     return to_numpy(positions) if foreign else positions
 
 
-def _padded(orders: np.ndarray | Sequence[Any]) -> Tensor:
+def as_orders(orders: Tensor | np.ndarray | Sequence[Any], name: str, n_items: int | None) -> Tensor:
+    """Checked orders as an ``(m, L)`` int64 tensor, padded with -1.
+
+    Raises:
+        ValueError, TypeError: as :func:`from_orders`; messages speak of ``name``.
+    """
+    if n_items is not None:
+        check_count(n_items, "n_items", least=0)
+    table = orders if isinstance(orders, Tensor) else _padded(orders, name)
+    if table.is_floating_point() or table.is_complex() or table.dtype == torch.bool:
+        raise TypeError(f"{name} has dtype {table.dtype}; expected integer item indices, padded with -1")
+    if table.ndim != 2:
+        raise ValueError(f"{name} has shape {tuple(table.shape)}; expected (rankings, places)")
+    table = table.to(torch.int64)
+    _check_orders(table, name, _item_count(table, n_items))
+    return table
+
+
+def _item_count(orders: Tensor, n_items: int | None) -> int:
+    if n_items is not None:
+        return n_items
+    return int(orders.max()) + 1 if orders.numel() else 0
+
+
+def _padded(orders: np.ndarray | Sequence[Any], name: str) -> Tensor:
     """An array, or lists of any lengths padded with -1, as a tensor."""
     if isinstance(orders, np.ndarray):
-        return from_array(orders, "orders")
+        return from_array(orders, name)
     if not isinstance(orders, Sequence):
-        raise TypeError(f"orders is {type(orders).__name__}; expected a matrix of item indices or a list of lists")
+        raise TypeError(f"{name} is {type(orders).__name__}; expected a matrix of item indices or a list of lists")
     rows = [np.asarray(row) for row in orders]
     for index, row in enumerate(rows):
         if row.ndim != 1:
-            raise ValueError(f"orders has {orders[index]!r} in row {index}; expected a list of item indices")
+            raise ValueError(f"{name} has {orders[index]!r} in row {index}; expected a list of item indices")
         if row.size and row.dtype.kind not in "iu":
-            raise TypeError(f"orders has dtype {row.dtype} in row {index}; expected integer item indices")
+            raise TypeError(f"{name} has dtype {row.dtype} in row {index}; expected integer item indices")
     table = np.full((len(rows), max((row.size for row in rows), default=0)), -1, np.int64)
     for index, row in enumerate(rows):
         table[index, : row.size] = row
     return torch.from_numpy(table)
 
 
-def _check_orders(orders: Tensor, n: int) -> None:
+def _check_orders(orders: Tensor, name: str, n: int) -> None:
     """Refuse indices out of range, items after padding, and items listed twice."""
     wrong = (orders < -1) | (orders >= n)
     if bool(wrong.any()):
         row, place = (int(i) for i in wrong.nonzero()[0])
         raise ValueError(
-            f"orders has {int(orders[row, place])} at row {row}, place {place}; "
+            f"{name} has {int(orders[row, place])} at row {row}, place {place}; "
             f"expected an item from 0 to {n - 1}, or -1 as padding"
         )
     late = (orders[:, 1:] >= 0) & (orders[:, :-1] < 0)
     if bool(late.any()):
         row, place = (int(i) for i in late.nonzero()[0])
         raise ValueError(
-            f"orders has padding before the end of row {row}, at place {place}; -1 may only follow the last item"
+            f"{name} has padding before the end of row {row}, at place {place}; -1 may only follow the last item"
         )
     in_order = orders.sort(dim=-1).values
     twice = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)
     if bool(twice.any()):
         row, place = (int(i) for i in twice.nonzero()[0])
         raise ValueError(
-            f"orders lists item {int(in_order[row, place])} twice in row {row}; each item can be placed once"
+            f"{name} lists item {int(in_order[row, place])} twice in row {row}; each item can be placed once"
         )
 
 

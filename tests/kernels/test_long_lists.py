@@ -1,0 +1,73 @@
+"""partial_kendall_gram: lists of items against the kernel of the same rankings as score matrices."""
+
+import numpy as np
+import pytest
+import torch
+
+from torchrank import from_orders, kendall_gram, partial_kendall_gram
+
+KINDS = ("interleaving", "topk")
+
+
+def random_lists(rng, m, n):
+    return [rng.permutation(n)[: rng.integers(0, n + 1)].tolist() for _ in range(m)]
+
+
+@pytest.mark.parametrize("workspace", [1 << 10, 1 << 27], ids=["by tables", "dense"])
+@pytest.mark.parametrize("n", [2, 5, 30, 90])
+@pytest.mark.parametrize("variant", ["a", "b"])
+def test_equals_the_kernel_of_score_matrices(n, variant, workspace):
+    rng = np.random.default_rng(n)
+    lists, others = random_lists(rng, 9, n), random_lists(rng, 4, n)
+    kinds, kinds2 = ([KINDS[k] for k in rng.integers(0, 2, m)] for m in (9, 4))
+    X, Y = from_orders(lists, n), from_orders(others, n)
+    K = partial_kendall_gram(lists, n_items=n, kind=kinds, variant=variant, workspace=workspace)
+    np.testing.assert_allclose(K, kendall_gram(X, missing="topk", kind=kinds, variant=variant), rtol=0, atol=1e-14)
+    assert np.array_equal(K, K.T)
+    K = partial_kendall_gram(lists, others, n_items=n, kind=kinds, kind2=kinds2, variant=variant, workspace=workspace)
+    expected = kendall_gram(X, Y, missing="topk", kind=kinds, kind_y=kinds2, variant=variant)
+    np.testing.assert_allclose(K, expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_items_that_no_list_names_count(kind):
+    lists = [[7, 3, 90_000], [3, 7], [90_000]]
+    K = partial_kendall_gram(lists, n_items=100_000, kind=kind, workspace=1 << 10)
+    assert np.array_equal(K, partial_kendall_gram(lists, n_items=100_000, kind=kind))
+    small = [[0, 1, 2], [1, 0], [2]]  # the same lists out of their own items, and 997 more
+    expected = kendall_gram(from_orders(small, 1000), missing=kind)
+    np.testing.assert_allclose(partial_kendall_gram(small, n_items=1000, kind=kind), expected, rtol=0, atol=1e-14)
+
+
+def test_millions_of_items_take_no_matrix():
+    rng = np.random.default_rng(0)
+    lists = np.stack([rng.choice(10_000_000, 50, replace=False) for _ in range(300)])
+    K = partial_kendall_gram(lists, n_items=10_000_000, kind="topk", variant="b", workspace=1 << 20)
+    np.testing.assert_allclose(np.diag(K), 1, rtol=1e-15)
+    assert np.linalg.eigvalsh(K).min() > -1e-12
+
+
+def test_tensors_stay_tensors_and_nothing_is_an_empty_matrix():
+    orders = torch.tensor([[1, 0, -1], [2, 1, 0]])
+    K = partial_kendall_gram(orders, n_items=4)
+    assert isinstance(K, torch.Tensor)
+    assert K.dtype == torch.float64
+    assert orders.tolist() == [[1, 0, -1], [2, 1, 0]]
+    assert partial_kendall_gram([], [[0]], n_items=4).shape == (0, 1)
+    assert not partial_kendall_gram([[], []], n_items=4).any()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: partial_kendall_gram([[0, 5]], n_items=5), ValueError, "orders has 5 at row 0, place 1; expected"),
+        (lambda: partial_kendall_gram([[0]], [[1, 1]], n_items=5), ValueError, "orders2 lists item 1 twice in row 0"),
+        (lambda: partial_kendall_gram([[0]], n_items=1), ValueError, "n_items=1 is too small"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, kind="best"), ValueError, "kind has 'best' for row 0"),
+        (lambda: partial_kendall_gram(np.array([[0.5]]), n_items=5), TypeError, "orders has dtype"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, variant="c"), ValueError, "variant='c' is unknown"),
+    ],
+)
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

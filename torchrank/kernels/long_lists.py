@@ -1,0 +1,108 @@
+"""Convolution Kendall kernels of short lists out of very many items, without a matrix of rankings and items."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.kernels.partial import PartialRankings, expected_signs_product, kinds_of_rows, partial_rankings
+from torchrank.ops.engines import why_missing
+from torchrank.ops.pair_counts import WORKSPACE
+from torchrank.rankings.convert import as_orders
+from torchrank.rankings.validate import Matrix, check_choice, check_count, to_numpy
+
+Orders = Tensor | np.ndarray | Sequence[Sequence[int]]
+_BYTES_A_CELL = 40  # of the matrices of the formula, for each ranking and listed item
+
+
+def partial_kendall_gram(
+    orders: Orders,
+    orders2: Orders | None = None,
+    *,
+    n_items: int,
+    kind: str | Sequence[str] = "interleaving",
+    kind2: str | Sequence[str] | None = None,
+    variant: str = "a",
+    workspace: int = WORKSPACE,
+) -> Matrix:
+    """Kernel of ``kendall_gram(..., missing=kind)`` between lists of preferred items, for any number of items.
+
+    Two lists are compared in time that grows with their lengths alone, and memory with the number of lists and of
+    different items in them: 10,000 lists of 50 out of 10,000,000 items are fine.
+
+    Args:
+        orders: ``(m, L)`` item indices, most preferred first, padded at the end with -1; or lists of any lengths.
+        orders2: ``(m2, L2)``; None means ``orders``, and a symmetric result.
+        n_items: number of items, listed or not.
+        kind: "interleaving" if items that a list leaves out may stand anywhere among its own, "topk" if below all of
+            them; one word, or one for each list.
+        kind2: the same for ``orders2``; None means ``kind`` if that is one word.
+        variant: "a" for the mean Kendall kernel over all total rankings that agree with the lists, "b" for its cosine.
+        workspace: bytes up to which dense matrices of lists and different items are used, which are faster for few
+            items.
+
+    Returns:
+        ``(m, m2)`` float64; a NumPy array unless ``orders`` is a tensor.
+
+    Raises:
+        ValueError: an item listed twice, an index out of range, fewer than two items, an unknown word.
+        TypeError: indices that are not integers.
+    """
+    check_choice(variant, "variant", ("a", "b"))
+    check_count(n_items, "n_items", least=2)
+    foreign = not isinstance(orders, Tensor)
+    x = as_orders(orders, "orders", n_items)
+    kinds_x = kinds_of_rows(kind, "interleaving", len(x), "kind")
+    y, kinds_y = None, kinds_x
+    if orders2 is not None:
+        y = as_orders(orders2, "orders2", n_items)
+        words = kind if kind2 is None and isinstance(kind, str) else kind2
+        kinds_y = kinds_of_rows(words, "interleaving", len(y), "kind2")
+    listed = torch.cat([part[part >= 0] for part in (x, y) if part is not None]).unique()
+    x, y = _numbered(x, listed), None if y is None else _numbered(y, listed)
+    pairs = n_items * (n_items - 1) // 2
+    self_x, self_y = _self_kernels(x, kinds_x, n_items), _self_kernels(x if y is None else y, kinds_y, n_items)
+    rows = len(x) + (0 if y is None else len(y))
+    if x.device.type != "cpu" or why_missing("cpu") or rows * len(listed) * _BYTES_A_CELL <= workspace:
+        product = _dense_product(x, kinds_x, y, kinds_y, len(listed), n_items, workspace)
+    else:
+        from torchrank.cpu.partial_orders import partial_orders  # numba takes half a second to import
+
+        product = partial_orders(x, _is_top(kinds_x, x), y, _is_top(kinds_y, x), len(listed), n_items)
+    if y is None:
+        product.diagonal().copy_(self_x)
+    scale = (self_x[:, None] * self_y).sqrt().clamp(min=1) if variant == "b" else pairs
+    return to_numpy(product / scale) if foreign else product / scale
+
+
+def _numbered(orders: Tensor, listed: Tensor) -> Tensor:
+    """Items by their place among the listed ones; padding stays."""
+    return torch.where(orders >= 0, torch.searchsorted(listed, orders), -1)
+
+
+def _is_top(kinds: list[str], like: Tensor) -> Tensor:
+    return torch.tensor([kind == "topk" for kind in kinds], dtype=torch.bool, device=like.device)
+
+
+def _self_kernels(orders: Tensor, kinds: list[str], n: int) -> Tensor:
+    """K(R, R) times n(n-1)/2 in closed form: C(k, 2) strict pairs, and n - k others against each listed item."""
+    k = (orders >= 0).sum(dim=-1).to(torch.float64)
+    against = torch.where(_is_top(kinds, orders), k, k * (k - 1) / (3 * (k + 1)))  # sum of r^2
+    return k * (k - 1) / 2 + (n - k) * against
+
+
+def _dense_product(
+    x: Tensor, kinds_x: list[str], y: Tensor | None, kinds_y: list[str], columns: int, n: int, workspace: int
+) -> Tensor:
+    """By matrices of rankings and listed items."""
+
+    def prepare(orders: Tensor, kinds: list[str]) -> PartialRankings:
+        k = (orders >= 0).sum(dim=-1, keepdim=True)
+        places = torch.arange(orders.shape[1], device=orders.device)
+        ranks = torch.full((len(orders), columns + 1), -1, dtype=torch.int32, device=orders.device)
+        ranks.scatter_(1, torch.where(orders >= 0, orders, columns), (k - 1 - places).to(torch.int32))
+        return partial_rankings(ranks[None, :, :columns].contiguous(), (k * (k - 1) // 2).mT, kinds, n)
+
+    one, two = prepare(x, kinds_x), None if y is None else prepare(y, kinds_y)
+    return expected_signs_product(one, two, "auto", workspace, False)[0]
