@@ -61,15 +61,16 @@ def partial_kendall_gram(
         kinds_y = kinds_of_rows(words, "interleaving", len(y), "kind2")
     listed = torch.cat([part[part >= 0] for part in (x, y) if part is not None]).unique()
     x, y = _numbered(x, listed), None if y is None else _numbered(y, listed)
+    columns = max(1, len(listed))
     pairs = n_items * (n_items - 1) // 2
     self_x, self_y = _self_kernels(x, kinds_x, n_items), _self_kernels(x if y is None else y, kinds_y, n_items)
     rows = len(x) + (0 if y is None else len(y))
-    if x.device.type != "cpu" or why_missing("cpu") or rows * len(listed) * _BYTES_A_CELL <= workspace:
-        product = _dense_product(x, kinds_x, y, kinds_y, len(listed), n_items, workspace)
+    if x.device.type != "cpu" or why_missing("cpu") or rows * columns * _BYTES_A_CELL <= workspace:
+        product = _dense_product(x, kinds_x, y, kinds_y, columns, n_items, workspace)
     else:
         from torchrank.cpu.partial_orders import partial_orders  # numba takes half a second to import
 
-        product = partial_orders(x, _is_top(kinds_x, x), y, _is_top(kinds_y, x), len(listed), n_items)
+        product = partial_orders(x, _is_top(kinds_x, x), y, _is_top(kinds_y, x), columns, n_items)
     if y is None:
         product.diagonal().copy_(self_x)
     scale = (self_x[:, None] * self_y).sqrt().clamp(min=1) if variant == "b" else pairs
