@@ -123,7 +123,16 @@ def test_dtypes(dtype, expected):
         torch.testing.assert_close(result.double(), torch.from_numpy(values), rtol=tolerance, atol=tolerance)
     features = smoothed_features(X, window=2.0)
     assert features.dtype == expected
-    assert isinstance(smoothed_kendall_gram(X.double().numpy(), window=2), np.ndarray)
+
+
+@pytest.mark.parametrize("dtype", ["longdouble", ">f4", "uint8", "uint64", "int16", "float64"])
+def test_numpy_arrays_of_any_kind(dtype):
+    values = np.array([[3, 1, 2, 0], [0, 1, 1, 2]])
+    for function in (smoothed_kendall_gram, smoothed_features):
+        result = function(values.astype(dtype) * 5, window=7)
+        assert isinstance(result, np.ndarray)
+        np.testing.assert_allclose(result, function(values * 5.0, window=7), rtol=0, atol=1e-7)
+    assert smoothed_kendall_gram(values.tolist(), window=7).dtype == np.float64
 
 
 def test_invariances():

@@ -8,24 +8,19 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from torchrank.ops.reference.smoothed import Block
+from torchrank.ops.reference.smoothed import Block, TorchRows
 
 
-class NumbaRows:
-    """See :class:`torchrank.ops.reference.smoothed.Rows`."""
+class NumbaRows(TorchRows):
+    """The same on CPU, for uniform noise and finite scores."""
 
     def __init__(self, scores: Tensor, window: float) -> None:
-        b, r, n = scores.shape
-        self.circle = torch.cat([scores, scores[..., : n // 2]], dim=-1)
-        self.gradient = torch.zeros_like(self.circle)
-        self.window_gradient = torch.zeros((), dtype=torch.float64)
-        self.window = max(window, torch.finfo(scores.dtype).tiny)  # a smaller one would be 0 in float32
-        self.shape = (b, r)
-        self._buffer = torch.empty(0, dtype=scores.dtype)
+        super().__init__(scores, window, "uniform")
+        self._buffer = scores.new_empty(0)
 
     def features(self, block: Block) -> Tensor:
-        """See :class:`torchrank.ops.reference.smoothed.Rows`."""
-        shape = (*self.shape, block.pairs)
+        """See :class:`TorchRows`."""
+        shape = (*self.circle.shape[:2], block.pairs)
         if self._buffer.numel() < shape[0] * shape[1] * shape[2]:
             self._buffer = torch.empty(shape, dtype=self.circle.dtype)
         out = self._buffer.view(-1)[: shape[0] * shape[1] * shape[2]].view(shape)
@@ -34,15 +29,15 @@ class NumbaRows:
         return out
 
     def pull_back(self, block: Block, weights: Tensor) -> None:
-        """See :class:`torchrank.ops.reference.smoothed.Rows`."""
+        """See :class:`TorchRows`."""
         circle, gradient = self.circle.flatten(0, 1).numpy(), self.gradient.flatten(0, 1).numpy()
         window = circle.dtype.type(self.window)
         rows = weights.contiguous().view(len(circle), -1).numpy()
         self.window_gradient += float(_pull_back(circle, *block, window, rows, gradient))
 
 
-# Scores are finite, so that nothing here is NaN but for windows so small that a difference overflows when divided by
-# them; an infinite quotient is cut like any other.
+# Scores are finite, so no difference is NaN; one that overflows, here or when divided by a tiny window, is cut like any
+# other.
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
 def _features(circle, first, last, start, stop, window, out):
     """Expected signs of the pairs of a block: ``out`` (rows, pairs)."""

@@ -3,14 +3,17 @@
 import math
 from functools import lru_cache
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
 from torch import Tensor
 
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.validate import Matrix, Scores, check_at_least, score_pair
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 MOST_ITEMS = 9
 _BLOCK_ENTRIES = 2**20
@@ -97,8 +100,10 @@ def _number(orderings: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=2)
-def _graph(n: int) -> tuple[csr_array, np.ndarray]:
+def _graph(n: int) -> "tuple[csr_array, np.ndarray]":
     """Adjacency matrix of the Cayley graph, and the number of every permutation's inverse."""
+    from scipy.sparse import csr_array  # takes a tenth of a second to import
+
     orderings = torch.tensor(list(permutations(range(n))))
     neighbours = []
     for rank in range(n - 1):

@@ -7,7 +7,7 @@ n / 2 pairs. The gradient makes every block of features again instead of keeping
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -41,26 +41,12 @@ class Block(NamedTuple):
         return (self.last - self.first) * (self.stop - self.start)
 
 
-class Rows(Protocol):
-    """One side of a tile of the Gram matrix, whose features exist for one block at a time."""
-
-    gradient: Tensor  # (b, r, n + n // 2) with respect to the doubled scores, summed up by pull_back
-    window_gradient: Tensor  # () float64
-
-    def features(self, block: Block) -> Tensor:
-        """``(b, r, block.pairs)`` expected signs, valid until the next call."""
-        ...
-
-    def pull_back(self, block: Block, weights: Tensor) -> None:
-        """Add the gradient of the sum of ``weights * features(block)``."""
-        ...
-
-
-MakeRows = Callable[[Tensor], Rows]  # from (b, r, n) scores
-
-
 class TorchRows:
-    """Rows on any device, for any noise and scores up to infinity."""
+    """One side of a tile of the Gram matrix, ``(b, r, n)`` scores, whose features exist for one block at a time.
+
+    For any device and noise, and scores up to infinity. :meth:`pull_back` sums up ``gradient``, ``(b, r, n + n // 2)``
+    with respect to the doubled scores, and ``window_gradient``, a float64 number.
+    """
 
     def __init__(self, scores: Tensor, window: float, noise: str) -> None:
         n = scores.shape[-1]
@@ -71,11 +57,11 @@ class TorchRows:
         self.noise = NOISES[noise]
 
     def features(self, block: Block) -> Tensor:
-        """See :class:`Rows`."""
+        """``(b, r, block.pairs)`` expected signs, valid until the next call."""
         return self.noise.value(self._scaled(block)).flatten(-2)
 
     def pull_back(self, block: Block, weights: Tensor) -> None:
-        """See :class:`Rows`."""
+        """Add the gradient of the sum of ``weights * features(block)``."""
         s = self._scaled(block)
         by_difference = weights.view(s.shape) * self.noise.slope(s)
         self.window_gradient -= (by_difference * s).sum(dtype=torch.float64) / self.window
@@ -93,13 +79,16 @@ class TorchRows:
         return difference.div_(self.window).clamp_(-self.noise.reach, self.noise.reach)
 
 
+MakeRows = Callable[[Tensor], TorchRows]  # from (b, r, n) scores
+
+
 def smoothed_gram(x: Tensor, y: Tensor | None, make: MakeRows, workspace: int, advance: Callable[[int], Any]) -> Tensor:
     """Mean product of the expected signs over all pairs of items, ``(b, m, m2)`` in the dtype of ``x``.
 
     Args:
         x: ``(b, m, n)`` float32 or float64 scores.
         y: ``(b, m2, n)``, or None for ``x`` itself (symmetric bit for bit).
-        make: makes :class:`Rows` of a tile.
+        make: makes the sides of a tile.
         workspace: bytes to use at most beside inputs and result.
         advance: told the number of products of two features after every block.
     """
@@ -186,7 +175,7 @@ class _Tile(NamedTuple):
 
 _STRETCH = 4096  # products that are added up in float32
 _STRIP = 256  # rows of a product beside the diagonal: enough for the speed of a large product
-_CACHE = 2**22  # bytes of features that a CPU keeps close
+_CACHE = 2**23  # bytes of features that a CPU keeps close
 
 
 def _tiles(x: Tensor, y: Tensor, workspace: int, *, symmetric: bool) -> Iterator[_Tile]:
