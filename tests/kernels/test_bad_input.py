@@ -186,3 +186,22 @@ def test_an_engine_that_the_device_lacks(function, monkeypatch):
 def test_kernel_modules(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize("function", [kendall_distance, mallows_gram])
+def test_infinite_tie_penalty(function):
+    with pytest.raises(ValueError, match="tie_penalty=inf is out of range; it must be finite"):
+        function([[1, 2, 3]], tie_penalty=math.inf)
+
+
+def test_masks_are_not_lost():
+    X = np.ma.masked_array([[1.0, 2.0, 3.0]], mask=[[False, True, False]])
+    with pytest.raises(TypeError, match=r"X is a masked array, .* pass X.filled\(np.nan\)"):
+        kendall_gram(X)
+
+
+def test_distances_of_half_precision_scores_do_not_overflow():
+    X = torch.stack([torch.arange(1000), torch.arange(1000).flip(0)]).to(torch.float16)
+    D = kendall_distance(X)
+    assert D.dtype == torch.float32
+    assert D[0, 1] == 999 * 1000 / 2

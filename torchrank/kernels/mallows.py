@@ -59,8 +59,8 @@ def mallows_gram(
         ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`, for ``lam`` negative, infinite or NaN,
             and for a ``tie_penalty`` below 1/4.
     """
-    check_finite(tie_penalty, "tie_penalty", 0)
     check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
+    check_finite(tie_penalty, "tie_penalty", 0.25)
     if isinstance(lam, Tensor):
         lam = checked_concentration(lam)
     else:
