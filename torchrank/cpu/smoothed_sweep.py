@@ -28,7 +28,7 @@ from tqdm import tqdm
 from torchrank.cpu.job import Block, Job, Tile
 from torchrank.cpu.parallel import spans
 
-_TILE_ITEMS = 50_000  # pairs of rankings times items in a tile: about 20 ms, so that Ctrl-C is heard
+_TILE_ITEMS = 50_000  # pairs of rankings times items in a tile: some 50 ms, so that Ctrl-C is heard
 
 
 class Prepared(NamedTuple):
