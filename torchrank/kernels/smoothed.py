@@ -63,9 +63,9 @@ def smoothed_kendall_gram(
         n_samples: D, the number of jitters of every row; for "monte_carlo" only, as are the following three.
         generator: where they come from; None means torch's default generator.
         estimator: "full" averages over all D^2 pairs of jitters (equation 14); "paired" compares the d-th jitter of a
-            row with the d-th of the other. That takes D Kendall kernels instead of D^2. Its standard deviation is hardly larger
-            where jitters reorder few items (by 5 % at most for normal scores and windows up to 1), but up to sqrt(D)
-            times as large where they reorder nearly all. Both are unbiased off the diagonal.
+            row with the d-th of the other. That takes D Kendall kernels instead of D^2. Its standard deviation is
+            hardly larger where jitters reorder few items (by 5 % at most for normal scores and windows up to 1), but up
+            to sqrt(D) times as large where they reorder nearly all. Both are unbiased off the diagonal.
         unbiased_diagonal: without ``Y`` both sides share their jitters, and the expected diagonal is
             G(x, x) + (1 - G(x, x)) / D for "full" and 1 for "paired": a ridge, and the matrix is positive
             semi-definite. True takes unbiased estimates for the diagonal instead, and then **the matrix may have
