@@ -6,6 +6,7 @@ from torchrank.kernels.long_lists import partial_kendall_gram
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.kernels.modules import KendallKernel, MallowsKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
+from torchrank.kernels.weighted_pairs import polynomial_gram
 from torchrank.rankings.convert import from_orders, from_positions, to_orders, to_positions
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "normalize_gram",
     "pair_counts",
     "partial_kendall_gram",
+    "polynomial_gram",
     "to_orders",
     "to_positions",
 ]

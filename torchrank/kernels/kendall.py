@@ -10,6 +10,7 @@ from torch import Tensor
 from torchrank.kernels.counts import Counts, Kind, count_pairs
 from torchrank.kernels.gradient import without_gradient
 from torchrank.kernels.partial import KINDS
+from torchrank.kernels.weighted_pairs import weighted_kendall
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.rankings.validate import (
@@ -44,6 +45,7 @@ def kendall_gram(
     missing: str = "raise",
     kind: Kind = None,
     kind_y: Kind = None,
+    pairs: Matrix | None = None,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -73,6 +75,8 @@ def kendall_gram(
               semi-definite matrix; rows with fewer than two common items get 0.
         kind: for ``missing`` "interleaving" and "topk": which of the two each row of ``X`` is, where they differ.
         kind_y: the same for ``Y``.
+        pairs: ``(n, n)`` symmetric mask of the pairs of items to compare, or non-negative weights of pairs, which may
+            require a gradient; None compares all alike. For complete rankings; a product of blocks in plain torch.
         method: "auto", "signs", "inversions" or "reference": which engine counts. All give the same result.
         workspace: bytes of memory to use at most beside inputs and results.
         progress: show a progress bar.
@@ -95,6 +99,10 @@ def kendall_gram(
     """
     variant = ("a" if missing in KINDS else "b") if variant is None else variant
     check_choice(variant, "variant", VARIANTS)
+    if pairs is not None:
+        if missing != "raise":
+            raise ValueError(f"pairs needs complete rankings, missing='raise'; got missing={missing!r}")
+        return weighted_kendall(X, Y, pairs, variant=variant, workspace=workspace)
     counts, pair = count_pairs(
         X,
         Y,

@@ -4,9 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.validate import Matrix, from_array, to_numpy
-
-_EXPECTED = "a Gram matrix of real floating-point numbers"
+from torchrank.rankings.validate import Matrix, as_gram, from_array, to_numpy
 
 
 def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
@@ -28,8 +26,8 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
         ValueError: ``K`` is not square (without ``K_train``) or has other columns than ``K_train``.
         TypeError: not a floating-point matrix.
     """
-    gram, foreign = _as_gram(K, "K", square=K_train is None)
-    train = gram if K_train is None else _as_gram(K_train, "K_train", square=True)[0].to(gram)
+    gram, foreign = as_gram(K, "K", square=K_train is None)
+    train = gram if K_train is None else as_gram(K_train, "K_train", square=True)[0].to(gram)
     if gram.shape[-1] != train.shape[-1]:
         raise ValueError(
             f"K has {gram.shape[-1]} columns and K_train {train.shape[-1]}; both stand for the training rows"
@@ -57,7 +55,7 @@ def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None
         ValueError: ``K`` is not square although ``rows`` is None, or lengths do not fit.
         TypeError: not a floating-point matrix.
     """
-    gram, foreign = _as_gram(K, "K", square=rows is None)
+    gram, foreign = as_gram(K, "K", square=rows is None)
     row_norms = gram.diagonal(dim1=-2, dim2=-1) if rows is None else _as_norms(rows, "rows", gram, gram.shape[-2])
     column_norms = _as_norms(row_norms if columns is None else columns, "columns", gram, gram.shape[-1])
     row_shift, column_shift = _power_of_two(row_norms)[..., :, None], _power_of_two(column_norms)[..., None, :]
@@ -82,13 +80,3 @@ def _as_norms(norms: Matrix, name: str, gram: Tensor, size: int) -> Tensor:
             f"{name} has shape {tuple(given.shape)}; K of shape {tuple(gram.shape)} needs {size} squared norms"
         )
     return given.to(device=gram.device, dtype=gram.dtype)
-
-
-def _as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, bool]:
-    foreign = not isinstance(K, Tensor)
-    gram = K if isinstance(K, Tensor) else from_array(np.asarray(K), name, _EXPECTED)
-    if not gram.is_floating_point():
-        raise TypeError(f"{name} has dtype {gram.dtype}; expected {_EXPECTED}")
-    if gram.ndim < 2 or (square and gram.shape[-1] != gram.shape[-2]):
-        raise ValueError(f"{name} has shape {tuple(gram.shape)}; expected a {'square ' if square else ''}matrix")
-    return gram, foreign

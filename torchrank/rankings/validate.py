@@ -15,6 +15,8 @@ Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for N
 
 _SCORES = "scores that are real numbers or bool (for unranked items use NaN and a float dtype)"
 
+_GRAM = "a Gram matrix of real floating-point numbers"
+
 
 class ScorePair(NamedTuple):
     """Two checked score tensors and how their result has to look."""
@@ -92,6 +94,22 @@ def real_dtype(scores: Tensor, *, foreign: bool) -> torch.dtype:
     if scores.is_floating_point():
         return scores.dtype
     return torch.float64 if foreign else torch.get_default_dtype()
+
+
+def as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, bool]:
+    """A Gram matrix as a tensor, and whether it came from outside torch.
+
+    Raises:
+        TypeError: not floating-point numbers.
+        ValueError: not a matrix, or not square although it has to be.
+    """
+    foreign = not isinstance(K, Tensor)
+    gram = K if isinstance(K, Tensor) else from_array(np.asarray(K), name, _GRAM)
+    if not gram.is_floating_point():
+        raise TypeError(f"{name} has dtype {gram.dtype}; expected {_GRAM}")
+    if gram.ndim < 2 or (square and gram.shape[-1] != gram.shape[-2]):
+        raise ValueError(f"{name} has shape {tuple(gram.shape)}; expected a {'square ' if square else ''}matrix")
+    return gram, foreign
 
 
 def check_choice(value: object, name: str, legal: tuple[str, ...]) -> None:
