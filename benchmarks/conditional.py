@@ -136,9 +136,7 @@ def edges(recorder: Recorder) -> None:
             recorder.append(
                 nodes=4000, edges=q, loss=loss, name="100 CG iterations", seconds=wall, processor_seconds=processor
             )
-            print(
-                f"{q:>9} edges, 2,000 + 2,000 nodes, {loss:<10} 100 CG iterations {wall:7.2f} s, processor {processor:7.2f} s"
-            )
+            print(f"{q:>9} edges, {loss:<10} 100 CG iterations {wall:7.2f} s, processor {processor:7.2f} s")
 
 
 PARTS = {"closed_form": closed_form, "edges": edges, "large": large}
