@@ -5,7 +5,7 @@ import importlib
 
 from benchmarks.registry import BENCHMARKS, Recorder
 
-MODULES = ("benchmarks.ops.kendall_gram", "benchmarks.ops.footprint", "benchmarks.ops.cost")
+MODULES = ("benchmarks.ops.kendall_gram", "benchmarks.ops.footprint", "benchmarks.ops.cost", "benchmarks.ops.partial")
 
 
 def main() -> None:
