@@ -175,7 +175,7 @@ class _Tile(NamedTuple):
 
 _STRETCH = 4096  # products that are added up in float32
 _STRIP = 256  # rows of a product beside the diagonal: enough for the speed of a large product
-_CACHE = 2**23  # bytes of features that a CPU keeps close
+_CACHE = 2**24  # bytes of features of a block: few enough to stay near a CPU, and long enough products
 
 
 def _tiles(x: Tensor, y: Tensor, workspace: int, *, symmetric: bool) -> Iterator[_Tile]:
