@@ -5,7 +5,10 @@ import importlib
 
 from benchmarks.registry import BENCHMARKS, Recorder
 
-MODULES = ("benchmarks.ops.kendall_gram", "benchmarks.ops.footprint", "benchmarks.ops.cost", "benchmarks.ops.partial")
+MODULES = (
+    "benchmarks.conditional",
+    *(f"benchmarks.ops.{name}" for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed")),
+)
 
 
 def main() -> None:

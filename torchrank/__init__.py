@@ -1,30 +1,61 @@
 """Learning from rankings in PyTorch: exact Kendall and Mallows kernels on CPU and GPU, and what is built on them."""
 
 from torchrank._version import __version__
+from torchrank.conditional import (
+    KroneckerEigh,
+    KroneckerRLS,
+    PairKernel,
+    kron_edge_rls,
+    kron_iterative_rls,
+    kron_rank_rls,
+    kron_rls,
+    two_step_rls,
+)
+from torchrank.kernels.diffusion import diffusion_gram
 from torchrank.kernels.kendall import PairCounts, kendall_distance, kendall_features, kendall_gram, pair_counts
 from torchrank.kernels.long_lists import partial_kendall_gram
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.kernels.modules import KendallKernel, MallowsKernel
+from torchrank.kernels.multivariate import MultivariateKernel, multivariate_gram
 from torchrank.kernels.normalize import center_gram, normalize_gram
+from torchrank.kernels.smoothed import smoothed_features, smoothed_kendall_gram
+from torchrank.kernels.smoothed_module import SmoothedKendallKernel
+from torchrank.kernels.smoothed_sampling import monte_carlo_bound, monte_carlo_samples
 from torchrank.kernels.weighted_pairs import polynomial_gram
 from torchrank.rankings.convert import from_orders, from_positions, to_orders, to_positions
 
 __all__ = [
     "KendallKernel",
+    "KroneckerEigh",
+    "KroneckerRLS",
     "MallowsKernel",
+    "MultivariateKernel",
     "PairCounts",
+    "PairKernel",
+    "SmoothedKendallKernel",
     "__version__",
     "center_gram",
+    "diffusion_gram",
     "from_orders",
     "from_positions",
     "kendall_distance",
     "kendall_features",
     "kendall_gram",
+    "kron_edge_rls",
+    "kron_iterative_rls",
+    "kron_rank_rls",
+    "kron_rls",
     "mallows_gram",
+    "monte_carlo_bound",
+    "monte_carlo_samples",
+    "multivariate_gram",
     "normalize_gram",
     "pair_counts",
     "partial_kendall_gram",
     "polynomial_gram",
+    "smoothed_features",
+    "smoothed_kendall_gram",
     "to_orders",
     "to_positions",
+    "two_step_rls",
 ]

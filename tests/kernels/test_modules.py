@@ -192,3 +192,11 @@ def test_modules_nest_and_move():
     model = torch.nn.ModuleDict({"kendall": KendallKernel(), "mallows": MallowsKernel(lam=0.5)})
     assert [name for name, _ in model.named_parameters()] == ["mallows.log_lam"]
     assert model.to(torch.float32)["mallows"].lam == pytest.approx(0.5, rel=1e-6)
+
+
+@pytest.mark.parametrize("missing", ["raise", "interleaving", "topk", "pairwise"])
+def test_defaults_are_those_of_the_functions(missing):
+    X = np.array([[1.0, 2.0, 4.0], [3.0, 2.0, 1.0]])
+    if missing != "raise":
+        X[0, 2] = np.nan
+    assert np.array_equal(KendallKernel(missing=missing)(X), kendall_gram(X, missing=missing))

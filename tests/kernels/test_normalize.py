@@ -167,3 +167,9 @@ def test_gradients_at_zero_feature_vectors_are_finite():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_block_taken_for_a_gram_matrix_is_refused():
+    block = NEW[:3] @ TRAIN[:3].T
+    with pytest.raises(ValueError, match="K is not symmetric; for new against training rows pass K_train"):
+        center_gram(block)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import torchrank
-from torchrank.kernels import kendall
+from torchrank.kernels import diffusion, kendall, multivariate, smoothed
 from torchrank.rankings import convert
 
 ROOT = Path(__file__).parents[2]
@@ -95,7 +95,7 @@ def test_all_is_sorted_and_complete():
 
 
 def test_docstring_examples():
-    for module in (kendall, convert):
+    for module in (kendall, convert, smoothed, multivariate, diffusion):
         result = doctest.testmod(module, extraglobs={"np": np})
         assert result.attempted
         assert not result.failed

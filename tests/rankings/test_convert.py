@@ -198,7 +198,7 @@ def test_positions_below_one_are_refused_with_a_hint():
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.int8, torch.int64])
 def test_positions_of_any_integer_dtype(dtype):
     positions = torch.tensor([[1, 3, 0], [2, 1, 3]]).to(dtype)
-    expected = torch.tensor([[3.0, 1.0, N], [2.0, 3.0, 1.0]])
+    expected = torch.tensor([[3.0, 1.0, N], [2.0, 3.0, 1.0]], dtype=torch.float64)
     torch.testing.assert_close(from_positions(positions, unranked=0), expected, equal_nan=True, rtol=0, atol=0)
     with pytest.raises(ValueError, match="positions has 0 at row 0, item 2"):
         from_positions(positions)
@@ -209,7 +209,7 @@ def test_exact_positions_in_a_long_list_stay_apart(dtype):
     positions = torch.full((1, 3000), N, dtype=dtype)
     positions[0, :5] = torch.arange(1, 6).to(dtype)
     scores = from_positions(positions)
-    assert scores.dtype == (dtype if dtype.itemsize >= 4 else torch.float32)
+    assert scores.dtype == torch.float64
     assert to_positions(scores)[0, :5].tolist() == [1, 2, 3, 4, 5]
 
 
@@ -232,3 +232,18 @@ def test_what_is_no_score_matrix_is_refused(function):
         function([1, 2, 3])
     with pytest.raises(ValueError, match=f"{name} has shape .* at least 2 items"):
         function([[1]])
+
+
+def test_positions_that_differ_by_little_beside_their_number_stay_apart():
+    positions = torch.arange(1.0, 10_001.0)[None]
+    positions[0, 1] = 1.0001
+    scores = from_positions(positions, ties="raise")
+    assert scores[0, 0] > scores[0, 1] > scores[0, 2]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_positions_of_half_precision_scores_are_whole_numbers(dtype):
+    distinct = torch.arange(0x3F80, 0x3F80 + 400, dtype=torch.int16).view(dtype)[None]
+    assert to_positions(distinct)[0].tolist() == list(range(400, 0, -1))
+    many = torch.cat([torch.ones(1, 1), torch.zeros(1, 69_999), -torch.ones(1, 1)], dim=1).to(dtype)
+    assert to_positions(many)[0, -1] == 70_001

@@ -20,8 +20,15 @@ def kron_rls(
     """Kronecker regularised least squares on a complete graph in closed form, O(m^3 + n^3).
 
     Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Corollary 1; Proposition 3 for symmetric and reciprocal
-    relations. Arguments, result and errors are those of :class:`KroneckerEigh` and its ``solve``, which to call
-    directly where the same kernels serve several sets of labels or leave-out predictions.
+    relations. Errors are those of :class:`KroneckerEigh` and its ``solve``, which to call directly where the same
+    kernels serve several sets of labels or leave-out predictions.
+
+    Args:
+        K_start: ``(m, m)`` kernel of the start nodes, symmetric and positive semi-definite.
+        K_end: ``(n, n)`` kernel of the end nodes, or None for the same nodes.
+        F: ``(..., m, n)`` labels, rows are start nodes.
+        lam: regularisation, a number or a tensor of them, at least 0.
+        relation: "ordinary", "symmetric" or "reciprocal" predictions.
 
     Returns:
         Duals ``A`` of shape ``(*lam.shape, ..., m, n)`` with ``K_start A K_end + lam A = F``; differentiable.
@@ -45,7 +52,12 @@ def kron_rank_rls(
     order of factors in their equation (34) corrected. Their loss (6) summed over all ordered pairs of a node's ``n``
     edges is ``2 n`` times this, so its ``lam`` is ``2 n`` times ours.
 
-    Arguments, result and errors are those of :class:`KroneckerEigh` and its ``solve``.
+    Args:
+        K_start: ``(m, m)`` kernel of the start nodes, symmetric and positive semi-definite.
+        K_end: ``(n, n)`` kernel of the end nodes, or None for the same nodes.
+        F: ``(..., m, n)`` labels, rows are start nodes.
+        lam: regularisation, a number or a tensor of them, at least 0.
+        direction: which edges of a node are ranked, "outgoing" or "incoming".
 
     Returns:
         Duals ``(*lam.shape, ..., m, n)`` whose rows (outgoing) or columns (incoming) sum to zero; differentiable.

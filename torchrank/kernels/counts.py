@@ -73,14 +73,15 @@ def count_pairs(
     y, strict_y = (None, strict_x) if pair.Y is None else dense_ranks(pair.Y, unranked, "Y")
 
     def op(a: Tensor, b: Tensor | None, *, strict: bool = True) -> tuple[Tensor, Tensor]:
-        return _batched(a, b, strict, lambda p, q: pair_counts_op(p, q, strict, method, workspace, progress))
+        return _batched(a, b, strict, lambda p, q: pair_counts_op(p, q, strict, method, workspace, bool(progress)))
 
     if missing == "pairwise":
         return _pairwise(x, y, op), pair
     if missing in KINDS:
         if strict:
             raise ValueError(
-                f"missing={missing!r} gives expected signs, not counts: use missing='pairwise', or tie_penalty=0.25"
+                f"missing={missing!r} gives expected signs, not counts: use missing='pairwise', "
+                "or for distances tie_penalty=0.25"
             )
         return _expected(x, strict_x, y, strict_y, (kind, kind_y, missing), (method, workspace, progress)), pair
     score, strict_xy = op(x, y, strict=strict)

@@ -66,14 +66,14 @@ class KendallKernel(RankKernel):
     """Kendall kernel as a module without parameters; see :func:`torchrank.kendall_gram` for what it computes.
 
     Args:
-        variant: "a" or "b".
-        missing: "raise" or "pairwise".
+        variant: "a" or "b"; None is the function's default, "b", and "a" for "interleaving" and "topk".
+        missing: "raise", "interleaving", "topk" or "pairwise".
         method: "auto", "signs", "inversions" or "reference".
     """
 
     _settings = ("variant", "missing", "method")
 
-    def __init__(self, *, variant: str = "b", missing: str = "raise", method: str = "auto") -> None:
+    def __init__(self, *, variant: str | None = None, missing: str = "raise", method: str = "auto") -> None:
         super().__init__()
         self.variant, self.missing, self.method = variant, missing, method
 
@@ -85,14 +85,14 @@ class KendallKernel(RankKernel):
 class MallowsKernel(RankKernel):
     """Mallows kernel with a learnable concentration; see :func:`torchrank.mallows_gram` for what it computes.
 
-    The parameter is ``log_lam``, so that ``lam`` stays positive whatever an optimiser does. It is kept in float64,
+    The parameter is ``log_lam``, so that no step of an optimiser makes ``lam`` negative. It is kept in float64,
     since a rounded ``lam`` is multiplied by large distances; a scalar does not change the dtype of the result.
 
     Args:
         lam: concentration to start from, greater than 0.
         tie_penalty: cost of a pair tied in exactly one ranking, at least 1/4.
         normalize: count distances as shares of all pairs.
-        missing: "raise" or "pairwise".
+        missing: "raise", "interleaving", "topk" or "pairwise".
         method: "auto", "signs", "inversions" or "reference".
 
     Raises:

@@ -23,7 +23,7 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
         A matrix of the shape, dtype and kind of ``K``; gradients pass. Symmetric bit for bit without ``K_train``.
 
     Raises:
-        ValueError: ``K`` is not square (without ``K_train``) or has other columns than ``K_train``.
+        ValueError: ``K`` is not square and symmetric (without ``K_train``) or has other columns than ``K_train``.
         TypeError: not a floating-point matrix.
     """
     gram, foreign = as_gram(K, "K", square=K_train is None)
@@ -32,6 +32,9 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
         raise ValueError(
             f"K has {gram.shape[-1]} columns and K_train {train.shape[-1]}; both stand for the training rows"
         )
+    if not torch.compiler.is_compiling() and not torch.allclose(train, train.mT, rtol=1e-4, atol=1e-6, equal_nan=True):
+        name = "K" if K_train is None else "K_train"
+        raise ValueError(f"{name} is not symmetric; for new against training rows pass K_train, that of the latter")
     train_means = train.mean(dim=-1)
     means = train_means if K_train is None else gram.mean(dim=-1)
     centred = gram - (means[..., :, None] + train_means[..., None, :]) + train_means.mean(dim=-1)[..., None, None]

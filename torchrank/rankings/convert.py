@@ -16,6 +16,7 @@ from torchrank.rankings.validate import (
     check_count,
     check_number,
     from_array,
+    real_dtype,
     to_numpy,
 )
 
@@ -86,8 +87,8 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
         ties: "allow" or "raise".
 
     Returns:
-        ``(..., m, n)`` scores, n + 1 - position and NaN where unranked; dtype of the positions if floating (float32 for
-        half precision, which has too few whole numbers), else float64 for NumPy and torch's default for tensors.
+        ``(..., m, n)`` float64 scores, n + 1 - position and NaN where unranked. A narrower dtype would tie positions
+        that differ by little beside n.
 
     Raises:
         ValueError: a position below 1, or used twice with ``ties="raise"``; the message names row, item and value.
@@ -98,11 +99,9 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
         check_number(unranked, "unranked")
     table, foreign = as_scores(positions, "positions")
     if table.is_floating_point():
-        dtype = table.dtype if table.element_size() >= 4 else torch.float32
         missing = table.isnan()
     else:
         table = table.to(torch.int64)
-        dtype = torch.float64 if foreign else torch.get_default_dtype()
         missing = torch.zeros_like(table, dtype=torch.bool)
     if unranked is not None:
         missing = missing | (table == unranked)
@@ -112,7 +111,7 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
         value = table[(*row, item)].item()
         hint = "" if unranked is not None else f"; if it means unranked, pass unranked={value:g}"
         raise ValueError(f"positions has {value:g} at row {_place(row)}, item {item}; the best is 1{hint}")
-    scores = (table.shape[-1] + 1 - table.to(dtype)).masked_fill(missing, torch.nan)
+    scores = (table.shape[-1] + 1 - table.to(torch.float64)).masked_fill(missing, torch.nan)
     if ties == "raise":
         _refuse_ties(dense_ranks(sortable(scores))[0], "positions", "pass ties='allow' if they are meant")
     return to_numpy(scores) if foreign else scores
@@ -128,7 +127,7 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
 
     Returns:
         ``(..., m, n)`` positions, NaN for unranked items; float64 for NumPy, for tensors the dtype of the scores if
-        floating, else torch's default.
+        floating (float32 for narrower ones, which have too few whole numbers), else torch's default.
 
     Raises:
         ValueError: ties with ``ties="raise"``, or an unknown word.
@@ -148,8 +147,8 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     above = sizes.flip(-1).cumsum(-1).flip(-1) - sizes  # ranked items, or groups, preferred to each group
     offset = (sizes + 1).to(torch.float64) / 2 if ties == "average" else torch.ones_like(sizes)
     positions = (above + offset).gather(-1, groups)
-    dtype = torch.float64 if foreign else scores.dtype if scores.is_floating_point() else torch.get_default_dtype()
-    positions = positions.to(dtype).masked_fill(ranks < 0, torch.nan)
+    dtype = torch.promote_types(real_dtype(scores, foreign=foreign), torch.float32)
+    positions = positions.to(torch.float64 if foreign else dtype).masked_fill(ranks < 0, torch.nan)
     return to_numpy(positions) if foreign else positions
 
 
@@ -181,6 +180,8 @@ def _padded(orders: np.ndarray | Sequence[Any], name: str) -> Tensor:
     """An array, or lists of any lengths padded with -1, as a tensor."""
     if isinstance(orders, np.ndarray):
         return from_array(orders, name)
+    if hasattr(orders, "__array__"):  # a data frame, say
+        return from_array(np.asarray(orders), name)
     if not isinstance(orders, Sequence):
         raise TypeError(f"{name} is {type(orders).__name__}; expected a matrix of item indices or a list of lists")
     rows = [np.asarray(row) for row in orders]

@@ -39,7 +39,7 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
     """
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan)")
-    scores = X if isinstance(X, Tensor) else from_array(np.asarray(X), name, _SCORES)
+    scores = X if isinstance(X, Tensor) else from_array(_as_array(X, name), name, _SCORES)
     if scores.is_complex() or scores.is_quantized:
         raise TypeError(f"{name} has dtype {scores.dtype}; expected {_SCORES}")
     if scores.layout != torch.strided:
@@ -55,6 +55,13 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
             f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least 2 items"
         )
     return scores, not isinstance(X, Tensor)
+
+
+def _as_array(X: ArrayLike, name: str) -> np.ndarray:
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a matrix of scores ({error}); rows need one score for every item") from None
 
 
 def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
@@ -85,14 +92,14 @@ def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
     foreign = foreign and y_foreign
     dtype = torch.promote_types(real_dtype(x, foreign=foreign), real_dtype(y, foreign=foreign))
     if x.is_floating_point() != y.is_floating_point():  # an integer side does not widen the other
-        dtype = x.dtype if x.is_floating_point() else y.dtype
+        dtype = real_dtype(x if x.is_floating_point() else y, foreign=foreign)
     return ScorePair(x, y, dtype, to_numpy if foreign else _same)
 
 
 def real_dtype(scores: Tensor, *, foreign: bool) -> torch.dtype:
-    """The dtype of real results: that of floating scores, else NumPy's or torch's default."""
+    """The dtype of real results: that of floating scores, float32 for 8-bit ones, else NumPy's or torch's default."""
     if scores.is_floating_point():
-        return scores.dtype
+        return scores.dtype if scores.element_size() > 1 else torch.float32
     return torch.float64 if foreign else torch.get_default_dtype()
 
 
