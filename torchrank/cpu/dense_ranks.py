@@ -8,7 +8,7 @@ from torch import Tensor
 from torchrank.cpu.parallel import run_tiles, spans
 from torchrank.rankings.ties import sortable
 
-_TILE_SCORES = 2**16  # a tile's copy in 64 bits stays in cache
+_TILE_SCORES = 2**15  # a tile's copy in 64 bits stays in cache, and torch makes it in the thread that asks
 _LONG = 8192  # rows from here on have more items than the histograms of wide digits have entries
 _u = np.uint64
 

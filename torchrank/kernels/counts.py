@@ -19,7 +19,9 @@ _REMEDY = (
     'pass missing="pairwise" to compare commonly ranked items only, '
     'or "interleaving" or "topk" for kernels of partial rankings'
 )
-_BLOCK_ELEMENTS = 2**17  # a megabyte of float64, which stays in cache
+# Stays in cache, and is as much as torch computes in the calling thread: its own threads, which spin while they wait
+# for each other, cost a busy machine many times what they gain here.
+_BLOCK_ELEMENTS = 2**15
 
 
 class Counts(NamedTuple):

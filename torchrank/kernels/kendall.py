@@ -118,7 +118,7 @@ def kendall_gram(
     def kernel(c: Counts) -> Tensor:
         # The root of the product, not the product of roots: then equal counts give exactly 1.
         squared = c.pairs.to(torch.float64) ** 2 if variant == "a" else c.strict_x.to(torch.float64) * c.strict_y
-        return c.score / squared.sqrt_().clamp_(min=1)  # where the scale is 0, so is the score
+        return c.score / _root(squared).clamp_(min=1)  # where the scale is 0, so is the score
 
     return pair.wrap(without_gradient(_by_rows(counts, kernel, pair.dtype), pair.X, pair.Y))
 
@@ -278,3 +278,11 @@ def _by_rows(counts: Counts, quantity: Callable[[Counts], Tensor], dtype: torch.
     for rows, block in counts.row_blocks():
         result[..., rows, :] = quantity(block)
     return result
+
+
+def _root(squared: Tensor) -> Tensor:
+    """Square root in place; on the CPU by NumPy, since torch wakes its threads for as few as 2,048 roots."""
+    if type(squared) is not Tensor or squared.device.type != "cpu" or torch.compiler.is_compiling():
+        return squared.sqrt_()
+    np.sqrt(squared.numpy(), out=squared.numpy())
+    return squared

@@ -66,8 +66,8 @@ def _explaining_memory(engine: Callable[..., tuple[Tensor, Tensor]]) -> Callable
     def explained(x: Tensor, y: Tensor | None, *settings: Any) -> tuple[Tensor, Tensor]:
         try:
             return engine(x, y, *settings)
-        except RuntimeError as error:
-            if not isinstance(error, torch.OutOfMemoryError) and "allocate" not in str(error):
+        except (RuntimeError, MemoryError) as error:
+            if not isinstance(error, (torch.OutOfMemoryError, MemoryError)) and "allocate" not in str(error):
                 raise
             b, m, m2 = x.shape[0], x.shape[1], (x if y is None else y).shape[1]
             size = b * m * m2 * torch.empty(0, dtype=score_dtype(x.shape[2])).element_size() / 2**30

@@ -155,7 +155,7 @@ def check_count(value: object, name: str, least: int, unit: str = "") -> None:
 
 def refuse_unranked(ranks: Tensor, name: str, remedy: str) -> None:
     """Raise ``ValueError`` naming the first unranked item of ``ranks`` (..., n); looks at values: for use in ops."""
-    if ranks.numel() == 0 or int(ranks.min()) >= 0:
+    if ranks.numel() == 0 or int(ranks.numpy().min() if ranks.device.type == "cpu" else ranks.min()) >= 0:
         return
     *batch, row, item = (int(i) for i in (ranks < 0).nonzero()[0])
     where = f"batch {tuple(batch)}, row {row}" if batch else f"row {row}"
