@@ -1,6 +1,7 @@
 """Learning from rankings in PyTorch: exact Kendall and Mallows kernels on CPU and GPU, and what is built on them."""
 
 from torchrank._version import __version__
+from torchrank.aggregation import borda
 from torchrank.conditional import (
     KroneckerEigh,
     KroneckerRLS,
@@ -34,6 +35,7 @@ __all__ = [
     "PairKernel",
     "SmoothedKendallKernel",
     "__version__",
+    "borda",
     "center_gram",
     "diffusion_gram",
     "from_orders",

@@ -119,6 +119,46 @@ def as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, bool]:
     return gram, foreign
 
 
+def as_weights(weights: Matrix | None, scores: Tensor, name: str = "weights") -> Tensor:
+    """Weights of the rankings ``scores`` (..., m, n) as a float64 tensor ``(..., m)``; ones for None.
+
+    Batch dimensions need not be those of the scores, but have to broadcast with them.
+
+    Raises:
+        TypeError: not real numbers.
+        ValueError: no rankings, another number of weights, batch dimensions that do not broadcast, another device, weights that
+            are negative, infinite or NaN, or that add up to nothing.
+    """
+    m = scores.shape[-2]
+    if m == 0:
+        raise ValueError(f"the rankings have shape {tuple(scores.shape)}; at least one is needed")
+    if weights is None:
+        return torch.ones(m, dtype=torch.float64, device=scores.device)
+    table = weights if isinstance(weights, Tensor) else from_array(np.asarray(weights), name).to(scores.device)
+    if table.is_complex():
+        raise TypeError(f"{name} has dtype {table.dtype}; expected real numbers")
+    if table.ndim == 0 or table.shape[-1] != m:
+        raise ValueError(f"{name} has shape {tuple(table.shape)}; expected one weight for each of {m} rankings")
+    if table.device != scores.device:
+        raise ValueError(f"{name} is on {table.device} and the rankings on {scores.device}; move one of them")
+    try:
+        torch.broadcast_shapes(table.shape[:-1], scores.shape[:-2])
+    except RuntimeError:
+        raise ValueError(
+            f"batch dimensions {tuple(table.shape[:-1])} of {name} do not broadcast with those of the rankings, "
+            f"{tuple(scores.shape[:-2])}"
+        ) from None
+    table = table.to(torch.float64)
+    legal = (table >= 0) & table.isfinite()
+    if not bool(legal.all()):
+        *_, row = (int(i) for i in (~legal).nonzero()[0])
+        value = table[~legal][0].item()
+        raise ValueError(f"{name} has {value:g} for row {row}; weights must be finite and at least 0")
+    if not bool((table.sum(dim=-1) > 0).all()):
+        raise ValueError(f"{name} add up to 0; at least one ranking needs a positive weight")
+    return table
+
+
 def check_choice(value: object, name: str, legal: tuple[str, ...]) -> None:
     """Raise ``ValueError`` naming the legal words unless ``value`` is one of them."""
     if value not in legal:
