@@ -28,7 +28,7 @@ from benchmarks.env import environment
 from benchmarks.gpu.parts import PARTS, Context, Part, Verdict
 from benchmarks.registry import RESULTS
 
-MODULES = ("rates", "equality", "public", "timings", "tiling", "sanitizer")
+MODULES = ("rates", "equality", "public", "waits", "timings", "tiling", "sanitizer")
 LIMIT = 280.0  # seconds for all parts together
 GRACE = 15.0  # more for the last call, which may hang
 

@@ -18,6 +18,7 @@ def launch(
     strict: bool,
     method: str,
     workspace: int,
+    plain: tuple[bool, bool] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Concordant minus discordant pairs of items, and on demand the pairs that both rankings order strictly.
 
@@ -27,13 +28,14 @@ def launch(
         strict: whether the second result is wanted.
         method: "signs", "inversions", or "auto" to choose by the table in ``tiles.py``.
         workspace: bytes of scratch beside inputs and outputs; exceeded only where one pair of rankings needs more.
+        plain: where the caller knows that all rankings are complete, whether those of x, and of y, have no ties.
 
     Returns:
         ``(b, m, m2)`` scores and ``(b, m, m2)`` strict pairs, ``(b, 0, 0)`` unless ``strict``; int32 up to 65,536
         items, else int64.
 
-    Waits for the device at most once, to ask whether rankings have ties or unranked items; with "signs", and with
-    "auto" for fewer items than inversions could be worth, never. Runs on CPU tensors where Triton interprets kernels.
+    Waits for the device at most once, to ask whether rankings have ties or unranked items; if the caller knows, with
+    "signs", and with "auto" for fewer items than inversions could be worth, never. Runs on CPU tensors where Triton interprets kernels.
 
     Raises:
         ValueError: more items than the engine can number.
@@ -57,7 +59,7 @@ def launch(
         rows = min(m, m2)
         worth_asking = n <= most_items(tile.block) and n >= tiles.inversions_from(rows, plain=True)
         if method == "inversions" or (method == "auto" and worth_asking):
-            plain, complete = _facts(x, y)
+            plain, complete = _facts(x, y) if plain is None else (plain, True)
             if method == "inversions" or n >= tiles.inversions_from(rows, all(plain)):
                 inversions.score(x, y, score, plain=plain, workspace=workspace, tile=tile)
                 if strict and all(plain):

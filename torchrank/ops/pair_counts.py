@@ -19,12 +19,19 @@ WORKSPACE = 128 * 2**20
 
 torch.library.define(
     "torchrank::pair_counts",
-    "(Tensor x, Tensor? y, bool strict, str method, int workspace, bool progress) -> (Tensor, Tensor)",
+    "(Tensor x, Tensor? y, bool strict, str method, int workspace, bool progress, Tensor? untied=None)"
+    " -> (Tensor, Tensor)",
 )
 
 
 def pair_counts(
-    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
+    x: Tensor,
+    y: Tensor | None,
+    strict: bool,
+    method: str,
+    workspace: int,
+    progress: bool,
+    untied: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Concordance scores and, when ``strict`` is set, the number of pairs ordered strictly by both rankings.
 
@@ -35,17 +42,24 @@ def pair_counts(
         method: one of :data:`METHODS`; "auto" is the fastest engine that the device has.
         workspace: bytes that the engine may use beside inputs and outputs.
         progress: show a progress bar.
+        untied: what is known about x and y from :func:`torchrank.ops.completeness.refuse_unranked`, if anything.
 
     Returns:
         ``(b, m, m2)`` concordant - discordant, and concordant + discordant (``(b, 0, 0)`` unless ``strict``).
         Both int32 up to 65,536 items, else int64.
     """
-    return torch.ops.torchrank.pair_counts(x, y, strict, method, workspace, progress)
+    return torch.ops.torchrank.pair_counts(x, y, strict, method, workspace, progress, untied)
 
 
 @torch.library.register_fake("torchrank::pair_counts")
 def _fake(
-    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
+    x: Tensor,
+    y: Tensor | None,
+    strict: bool,
+    method: str,
+    workspace: int,
+    progress: bool,
+    untied: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     other = x if y is None else y
     torch._check(x.dtype == torch.int32 and other.dtype == torch.int32, lambda: "ranks must be int32")
@@ -82,7 +96,13 @@ def _explaining_memory(engine: Callable[..., tuple[Tensor, Tensor]]) -> Callable
 @torch.library.impl("torchrank::pair_counts", "default")
 @_explaining_memory
 def _on_any_device(
-    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
+    x: Tensor,
+    y: Tensor | None,
+    strict: bool,
+    method: str,
+    workspace: int,
+    progress: bool,
+    untied: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     return _reference_or_refuse(x, y, strict, method, workspace)
 
@@ -90,7 +110,13 @@ def _on_any_device(
 @torch.library.impl("torchrank::pair_counts", "cpu")
 @_explaining_memory
 def _on_cpu(
-    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
+    x: Tensor,
+    y: Tensor | None,
+    strict: bool,
+    method: str,
+    workspace: int,
+    progress: bool,
+    untied: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     if method == "reference" or why_missing("cpu"):
         return _reference_or_refuse(x, y, strict, method, workspace)
@@ -104,13 +130,20 @@ if find_spec("triton") is not None:
     @torch.library.impl("torchrank::pair_counts", "cuda")
     @_explaining_memory
     def _on_cuda(
-        x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool
+        x: Tensor,
+        y: Tensor | None,
+        strict: bool,
+        method: str,
+        workspace: int,
+        progress: bool,
+        untied: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         if method == "reference" or why_missing("cuda"):
             return _reference_or_refuse(x, y, strict, method, workspace)
         from kernels_triton.pair_counts import launch
 
-        return launch(x, y, strict=strict, method=method, workspace=workspace)
+        plain = None if untied is None or untied.numel() == 0 else (bool(untied[0]), bool(untied[1]))
+        return launch(x, y, strict=strict, method=method, workspace=workspace, plain=plain)
 
 
 def _reference_or_refuse(

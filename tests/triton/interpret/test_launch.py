@@ -38,6 +38,17 @@ def test_auto_follows_the_table(monkeypatch, threshold, engine):
     assert calls == [engine, "signs"]
 
 
+@pytest.mark.parametrize("kind", ["total", "tied"])
+@pytest.mark.parametrize("method", ["signs", "inversions"])
+def test_what_the_caller_knows_is_not_asked_again(monkeypatch, kind, method):
+    x = rankings(kind, 1, 3, 18, seed=5)
+    expected = launch(x, None, strict=True, method=method, workspace=2**28)
+    monkeypatch.setattr("kernels_triton.pair_counts._facts", lambda *_: pytest.fail("the device was asked"))
+    known = (kind == "total",) * 2
+    results = launch(x, None, strict=True, method=method, workspace=2**28, plain=known)
+    assert all(map(torch.equal, results, expected))
+
+
 @pytest.mark.parametrize("shape", [(0, 3, 5), (2, 0, 5), (1, 2, 1)])
 def test_nothing_to_count(shape):
     score, strict = launch(torch.zeros(shape, dtype=torch.int32), None, strict=True, method="auto", workspace=2**28)
