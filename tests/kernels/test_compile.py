@@ -7,7 +7,15 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from torchrank import MallowsKernel, kendall_distance, kendall_gram, mallows_gram, normalize_gram, pair_counts
+from torchrank import (
+    MallowsKernel,
+    kendall_distance,
+    kendall_gram,
+    mallows_gram,
+    normalize_gram,
+    pair_counts,
+    polynomial_gram,
+)
 
 BACKENDS = ["aot_eager"] + (["inductor"] if shutil.which("g++") else [])
 
@@ -80,8 +88,25 @@ def test_mallows_gram_with_a_learnable_concentration(backend):
         lambda X: normalize_gram(mallows_gram(X, lam=0.2)),
         MallowsKernel(lam=0.1),
         lambda X: kendall_gram(X.long()),
+        lambda X: kendall_gram(X, X[:2], missing="topk", kind=["topk", "interleaving"] * 2, kind_y="interleaving"),
+        lambda X: kendall_gram(torch.stack([X, X]), missing="topk", kind=[["topk"] * 4, ["interleaving"] * 4]),
+        lambda X: mallows_gram(X.where(X > 0, math.nan), missing="topk", normalize=True),
+        lambda X: kendall_gram(X, pairs=1 - torch.eye(7)),
+        lambda X: polynomial_gram(kendall_gram(X), degree=3, scale=2.0),
     ],
-    ids=["distance", "pairwise", "counts", "normalized", "module", "integers"],
+    ids=[
+        "distance",
+        "pairwise",
+        "counts",
+        "normalized",
+        "module",
+        "integers",
+        "partial",
+        "kinds",
+        "partial mallows",
+        "pairs",
+        "polynomial",
+    ],
 )
 def test_other_functions(function):
     X = scores(4, 7)

@@ -63,7 +63,7 @@ def test_tensors_stay_tensors_and_nothing_is_an_empty_matrix():
         (lambda: partial_kendall_gram([[0, 5]], n_items=5), ValueError, "orders has 5 at row 0, place 1; expected"),
         (lambda: partial_kendall_gram([[0]], [[1, 1]], n_items=5), ValueError, "orders2 lists item 1 twice in row 0"),
         (lambda: partial_kendall_gram([[0]], n_items=1), ValueError, "n_items=1 is too small"),
-        (lambda: partial_kendall_gram([[0]], n_items=5, kind="best"), ValueError, "kind has 'best' for row 0"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, kind="best"), ValueError, "kind has 'best'; choose one of 'interleaving', 'topk'"),
         (lambda: partial_kendall_gram(np.array([[0.5]]), n_items=5), TypeError, "orders has dtype"),
         (lambda: partial_kendall_gram([[0]], n_items=5, variant="c"), ValueError, "variant='c' is unknown"),
     ],

@@ -112,6 +112,25 @@ def test_batches_and_dtypes():
     assert kendall_gram(X[:, :0], missing="topk").shape == (2, 0, 0)
 
 
+def test_kinds_broadcast_over_batch_dimensions():
+    rng = np.random.default_rng(2)
+    X, Y = partial_rows(rng, 24, 5).reshape(2, 4, 3, 5), partial_rows(rng, 8, 5).reshape(4, 2, 5)
+    kinds, kinds_y = np.array(words(rng, 24)).reshape(2, 4, 3), np.array(words(rng, 8)).reshape(4, 1, 2)[:, 0]
+    K = kendall_gram(X, Y, missing="topk", kind=kinds, kind_y=kinds_y.tolist())
+    D = kendall_distance(X, missing="topk", kind=kinds[:1])
+    assert K.shape == (2, 4, 3, 2)
+    for i, j in product(range(2), range(4)):
+        x, y = torch.from_numpy(X[i, j]), torch.from_numpy(Y[j])
+        one = kendall_gram(x, y, missing="topk", kind=kinds[i, j], kind_y=kinds_y[j].tolist())
+        np.testing.assert_allclose(K[i, j], one, rtol=0, atol=1e-15)
+        one = kendall_distance(x, missing="topk", kind=list(kinds[0, j]))
+        np.testing.assert_allclose(D[i, j], one, rtol=0, atol=1e-14)
+    one = X[0, 0]  # read in two ways in one call
+    both = kendall_gram(one, missing="topk", kind=[["topk"] * 3, ["interleaving"] * 3])
+    for K, kind in zip(both, ("topk", "interleaving"), strict=True):
+        np.testing.assert_allclose(K, kendall_gram(one, missing=kind), rtol=0, atol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -121,7 +140,23 @@ def test_batches_and_dtypes():
             "kind has 1 words; expected one for each of 2",
         ),
         (lambda X: kendall_gram(X, missing="topk", kind=["topk", "x"]), "kind has 'x' for row 1; choose one of"),
-        (lambda X: kendall_gram(X, X, missing="topk", kind_y="best"), "kind_y has 'best' for row 0"),
+        (
+            lambda X: kendall_gram(X, X, missing="topk", kind_y="best"),
+            "kind_y has 'best'; choose one of 'interleaving', 'topk'",
+        ),
+        (
+            lambda X: kendall_gram(X, missing="topk", kind=[["topk", "topk"], ["topk", None]]),
+            r"kind has None for row \(1, 1\); choose",
+        ),
+        (
+            lambda X: kendall_gram(X, missing="topk", kind=[["topk", "topk"], ["topk"]]),
+            "kind has rows of different leng",
+        ),
+        (lambda X: kendall_gram(X, missing="topk", kind=torch.ones(2)), "kind has 1.0 for row 0; choose one of"),
+        (
+            lambda X: kendall_gram(np.stack([X, X]), missing="topk", kind=[["topk", "topk"]] * 3),
+            r"batch dimensions \(3,\) of kind and \(3,\) of kind_y do not broadcast with \(2,\)",
+        ),
         (lambda X: pair_counts(X, missing="topk"), "missing='topk' gives expected signs, not counts"),
         (lambda X: kendall_distance(X, missing="topk", tie_penalty=0.5), "tie_penalty=0.25"),
         (

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.oracles.pair_counts import sign
-from tests.strategies import random_scores
+from tests.strategies import dense_ranks, random_scores
 from torchrank import kendall_gram, mallows_gram, polynomial_gram
 
 RNG = np.random.default_rng(0)
@@ -54,6 +54,55 @@ def test_gradient_of_weights():
     assert torch.autograd.gradcheck(kernel, weights)
 
 
+@pytest.mark.parametrize("variant", ["a", "b"])
+@pytest.mark.parametrize("workspace", [1 << 10, 1 << 27])
+def test_gradient_of_the_matrix_of_weights(variant, workspace):
+    """Both halves of a symmetric matrix get the same, pairs of weight 0 included, so that steps keep it symmetric."""
+    weights = torch.from_numpy(WEIGHTS).requires_grad_()
+    rows = torch.from_numpy(X[:3]), torch.from_numpy(Y)
+    kernel = kendall_gram(*rows, pairs=weights, variant=variant, workspace=workspace)
+    towards = torch.from_numpy(RNG.standard_normal(kernel.shape))
+    (gradient,) = torch.autograd.grad((kernel * towards).sum(), weights)
+    assert torch.equal(gradient, gradient.mT)
+    for i, j in combinations(range(7), 2):
+        step = torch.zeros(7, 7, dtype=torch.float64)
+        step[i, j] = step[j, i] = 1e-6
+
+        def value(pairs):
+            return float((kendall_gram(*rows, pairs=pairs, variant=variant) * towards).sum())
+
+        ahead = value(weights.detach() + step) - value(weights.detach())
+        assert 2 * gradient[i, j].item() == pytest.approx(ahead / 1e-6, abs=2e-5)
+
+
+def test_differentiating_twice_is_refused():
+    weights = torch.from_numpy(WEIGHTS).requires_grad_()
+    kernel = kendall_gram(torch.from_numpy(X), pairs=weights)
+    (gradient,) = torch.autograd.grad(kernel.square().sum(), weights, create_graph=True)
+    with pytest.raises(RuntimeError, match="differentiable once"):
+        gradient.sum().backward()
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_opcheck(symmetric):
+    x = dense_ranks(np.stack([X, X[::-1]]))
+    y = None if symmetric else x[:, :2].clone()
+    weights = torch.from_numpy(WEIGHTS).requires_grad_()
+    torch.library.opcheck(torch.ops.torchrank.weighted_pairs.default, (x, y, weights, 1 << 20))
+    torch.library.opcheck(torch.ops.torchrank.pair_weights.default, (weights,))
+
+
+def test_batch_dimensions_broadcast():
+    A, B = X.reshape(2, 1, 3, 7), np.stack([Y, Y[::-1], -Y])
+    for other, m2 in ((B, 4), (Y, 4), (None, 3), (B[:, :0], 0)):
+        for pairs in (WEIGHTS, np.zeros((7, 7))):
+            K = kendall_gram(A, other, pairs=pairs)
+            assert K.shape == (2, 3 if other is B or m2 == 0 else 1, 3, m2)
+            for i, j in np.ndindex(K.shape[:2]):
+                one = None if other is None else np.broadcast_to(other, (3, m2, 7))[j]
+                np.testing.assert_allclose(K[i, j], kendall_gram(A[i, 0], one, pairs=pairs), rtol=0, atol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -67,6 +116,15 @@ def test_gradient_of_weights():
 def test_refusals(change, message):
     with pytest.raises(ValueError, match=message):
         kendall_gram(X, pairs=change(WEIGHTS))
+
+
+def test_weights_of_other_dtypes():
+    pairs = WEIGHTS > 0.5
+    for dtype in (bool, np.uint8, np.int64, np.float32, np.float16):
+        assert np.array_equal(kendall_gram(X, pairs=pairs.astype(dtype)), kendall_gram(X, pairs=pairs))
+    for bad in (pairs.astype(complex), torch.ones(7, 7, dtype=torch.complex64), pairs.astype(object)):
+        with pytest.raises(TypeError, match="pairs has dtype"):
+            kendall_gram(X, pairs=bad)
 
 
 def test_only_for_complete_rankings():

@@ -1,20 +1,28 @@
 """From scores to exact pair counts: what every Kendall quantity is made of, before any division."""
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from torchrank.kernels.partial import KINDS, PartialRankings, expected_signs_product, kinds_of_rows, partial_rankings
+from torchrank.kernels.batches import one_batch
+from torchrank.kernels.partial import (
+    KINDS,
+    Kind,
+    PartialRankings,
+    RowKinds,
+    expected_signs_product,
+    kinds_of_rows,
+    partial_rankings,
+)
+from torchrank.ops.completeness import refuse_unranked
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.pair_counts import pair_counts as pair_counts_op
 from torchrank.rankings.validate import ScorePair, Scores, check_choice, check_count, score_pair
 
 MISSING = ("raise", "pairwise", *KINDS)
-Kind: TypeAlias = str | Sequence[str] | None
 _REMEDY = (
     'pass missing="pairwise" to compare commonly ranked items only, '
     'or "interleaving" or "topk" for kernels of partial rankings'
@@ -70,12 +78,15 @@ def count_pairs(
             f"kind is for missing='interleaving' or 'topk', whose default it overrides; missing={missing!r}"
         )
     pair = score_pair(X, Y)
-    unranked = _REMEDY if missing == "raise" else "allow"
-    x, strict_x = dense_ranks(pair.X, unranked, "X")
-    y, strict_y = (None, strict_x) if pair.Y is None else dense_ranks(pair.Y, unranked, "Y")
+    x, strict_x = dense_ranks(pair.X, "allow", "X")
+    y, strict_y = (None, strict_x) if pair.Y is None else dense_ranks(pair.Y, "allow", "Y")
+    floats = pair.X.is_floating_point() or (pair.Y is not None and pair.Y.is_floating_point())
+    untied = refuse_unranked(x, strict_x, y, strict_y, _REMEDY) if missing == "raise" and floats else None
 
     def op(a: Tensor, b: Tensor | None, *, strict: bool = True) -> tuple[Tensor, Tensor]:
-        return _batched(a, b, strict, lambda p, q: pair_counts_op(p, q, strict, method, workspace, bool(progress)))
+        flat_a, flat_b, shape = one_batch(a, b)
+        score, both = pair_counts_op(flat_a, flat_b, strict, method, workspace, bool(progress), untied)
+        return score.reshape(shape), both.reshape(shape) if strict else both
 
     if missing == "pairwise":
         return _pairwise(x, y, op), pair
@@ -116,25 +127,32 @@ def _expected(
 ) -> Counts:
     """Expected signs in place of signs: the convolution kernel and its self-kernels, times the number of pairs."""
     kind, kind_y, default = kinds
-    batch, (m, n) = x.shape[:-2], x.shape[-2:]
-    if y is not None:
-        batch = torch.broadcast_shapes(batch, y.shape[:-2])
+    kinds_x = kinds_of_rows(kind, default, x.shape[-2], "kind", x.device)
+    kinds_y = kinds_x if y is None else kinds_of_rows(kind_y, default, y.shape[-2], "kind_y", y.device)
+    batch = torch.broadcast_shapes(x.shape[:-2], (x if y is None else y).shape[:-2])
+    try:
+        batch = torch.broadcast_shapes(batch, kinds_x.top.shape[:-1], kinds_y.top.shape[:-1])
+    except RuntimeError:
+        raise ValueError(
+            f"batch dimensions {tuple(kinds_x.top.shape[:-1])} of kind and {tuple(kinds_y.top.shape[:-1])} of kind_y "
+            f"do not broadcast with {tuple(batch)}, those of the scores"
+        ) from None
 
-    def prepare(ranks: Tensor, strict: Tensor, words: Kind, name: str) -> PartialRankings:
-        rows = ranks.shape[-2]
-        kind_of = kinds_of_rows(words, default, rows, name)
-        flat = ranks.expand(*batch, rows, n).reshape(batch.numel(), rows, n)
-        return partial_rankings(flat, strict.expand(*batch, rows).reshape(batch.numel(), rows), kind_of, n)
+    def prepare(ranks: Tensor, strict: Tensor, rows: RowKinds) -> PartialRankings:
+        b, (m, n) = batch.numel(), ranks.shape[-2:]
+        flat, top = (part.expand(*batch, m).reshape(b, m) for part in (strict, rows.top))
+        return partial_rankings(ranks.expand(*batch, m, n).reshape(b, m, n), flat, rows._replace(top=top), n)
 
-    one = prepare(x, strict_x, kind, "kind")
-    two = None if y is None else prepare(y, strict_y, kind_y, "kind_y")
+    one = prepare(x, strict_x, kinds_x)
+    two = None if y is None else prepare(y, strict_y, kinds_y)
     other = one if two is None else two
     product = expected_signs_product(one, two, *counting)
+    n = x.shape[-1]
     all_pairs = torch.full((1, 1), n * (n - 1) // 2, dtype=torch.int64, device=x.device)
     return Counts(
-        product.reshape(*batch, m, other.ranks.shape[1]),
-        one.self_kernel.reshape(*batch, m, 1),
-        other.self_kernel.reshape(*batch, 1, other.ranks.shape[1]),
+        product.reshape(*batch, *product.shape[1:]),
+        one.self_kernel.reshape(*batch, product.shape[1], 1),
+        other.self_kernel.reshape(*batch, 1, product.shape[2]),
         product.new_empty((0, 0)),
         all_pairs,
     )
@@ -147,22 +165,3 @@ def _break_ties(ranks: Tensor) -> Tensor:
     unranked = ranks < 0  # they sort first
     untied = torch.empty_like(ranks).scatter_(-1, order, positions) - unranked.sum(-1, keepdim=True, dtype=torch.int32)
     return untied.masked_fill_(unranked, -1)
-
-
-def _batched(
-    x: Tensor, y: Tensor | None, strict: bool, op: Callable[[Tensor, Tensor | None], tuple[Tensor, Tensor]]
-) -> tuple[Tensor, Tensor]:
-    """Give the op its one batch dimension; results get the broadcast batch dimensions of x and y."""
-    m, n = x.shape[-2:]
-    if y is None:
-        batch, m2 = x.shape[:-2], m
-        score, both = op(x.reshape(math.prod(batch), m, n), None)  # -1 would be ambiguous without rows
-    else:
-        batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
-        if y.shape[:-2].numel() == 1:  # one Y for all: the batch is one long list of rows, and Y is prepared once
-            score, both = op(x.reshape(1, -1, n), y.reshape(1, m2, n))
-        else:
-            b = math.prod(batch)
-            score, both = op(x.expand(*batch, m, n).reshape(b, m, n), y.expand(*batch, m2, n).reshape(b, m2, n))
-    shape = (*batch, m, m2)
-    return score.reshape(shape), both.reshape(shape) if strict else both

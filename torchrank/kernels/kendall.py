@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.counts import Counts, Kind, count_pairs
+from torchrank.kernels.counts import Counts, count_pairs
 from torchrank.kernels.gradient import without_gradient
-from torchrank.kernels.partial import KINDS
+from torchrank.kernels.partial import KINDS, Kind
 from torchrank.kernels.weighted_pairs import weighted_kendall
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import WORKSPACE
@@ -73,7 +73,8 @@ def kendall_gram(
             * "topk": less preferred than all ranked items, in any order; the mean likewise.
             * "pairwise": each two rows are compared on the items that both rank. This does not give a positive
               semi-definite matrix; rows with fewer than two common items get 0.
-        kind: for ``missing`` "interleaving" and "topk": which of the two each row of ``X`` is, where they differ.
+        kind: for ``missing`` "interleaving" and "topk": which of the two each row of ``X`` is, where they differ. One
+            word for all, or words ``(m,)``, or ``(..., m)``, whose batch dimensions broadcast with those of the scores.
         kind_y: the same for ``Y``.
         pairs: ``(n, n)`` symmetric mask of the pairs of items to compare, or non-negative weights of pairs, which may
             require a gradient; None compares all alike. For complete rankings; a product of blocks in plain torch.

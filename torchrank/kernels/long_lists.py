@@ -6,7 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.partial import PartialRankings, expected_signs_product, kinds_of_rows, partial_rankings
+from torchrank.kernels.partial import (
+    Kind,
+    PartialRankings,
+    RowKinds,
+    expected_signs_product,
+    kinds_of_rows,
+    partial_rankings,
+)
 from torchrank.ops.engines import why_missing
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.rankings.convert import as_orders
@@ -21,8 +28,8 @@ def partial_kendall_gram(
     orders2: Orders | None = None,
     *,
     n_items: int,
-    kind: str | Sequence[str] = "interleaving",
-    kind2: str | Sequence[str] | None = None,
+    kind: Kind = "interleaving",
+    kind2: Kind = None,
     variant: str = "a",
     workspace: int = WORKSPACE,
 ) -> Matrix:
@@ -53,12 +60,12 @@ def partial_kendall_gram(
     check_count(n_items, "n_items", least=2)
     foreign = not isinstance(orders, Tensor)
     x = as_orders(orders, "orders", n_items)
-    kinds_x = kinds_of_rows(kind, "interleaving", len(x), "kind")
+    kinds_x = kinds_of_rows(kind, "interleaving", len(x), "kind", x.device)
     y, kinds_y = None, kinds_x
     if orders2 is not None:
         y = as_orders(orders2, "orders2", n_items)
         words = kind if kind2 is None and isinstance(kind, str) else kind2
-        kinds_y = kinds_of_rows(words, "interleaving", len(y), "kind2")
+        kinds_y = kinds_of_rows(words, "interleaving", len(y), "kind2", y.device)
     listed = torch.cat([part[part >= 0] for part in (x, y) if part is not None]).unique()
     x, y = _numbered(x, listed), None if y is None else _numbered(y, listed)
     columns = max(1, len(listed))
@@ -70,7 +77,7 @@ def partial_kendall_gram(
     else:
         from torchrank.cpu.partial_orders import partial_orders  # numba takes half a second to import
 
-        product = partial_orders(x, _is_top(kinds_x, x), y, _is_top(kinds_y, x), columns, n_items)
+        product = partial_orders(x, kinds_x.top, y, kinds_y.top, columns, n_items)
     if y is None:
         product.diagonal().copy_(self_x)
     scale = (self_x[:, None] * self_y).sqrt().clamp(min=1) if variant == "b" else pairs
@@ -82,28 +89,25 @@ def _numbered(orders: Tensor, listed: Tensor) -> Tensor:
     return torch.where(orders >= 0, torch.searchsorted(listed, orders), -1)
 
 
-def _is_top(kinds: list[str], like: Tensor) -> Tensor:
-    return torch.tensor([kind == "topk" for kind in kinds], dtype=torch.bool, device=like.device)
-
-
-def _self_kernels(orders: Tensor, kinds: list[str], n: int) -> Tensor:
+def _self_kernels(orders: Tensor, kinds: RowKinds, n: int) -> Tensor:
     """K(R, R) times n(n-1)/2 in closed form: C(k, 2) strict pairs, and n - k others against each listed item."""
     k = (orders >= 0).sum(dim=-1).to(torch.float64)
-    against = torch.where(_is_top(kinds, orders), k, k * (k - 1) / (3 * (k + 1)))  # sum of r^2
+    against = torch.where(kinds.top, k, k * (k - 1) / (3 * (k + 1)))  # sum of r^2
     return k * (k - 1) / 2 + (n - k) * against
 
 
 def _dense_product(
-    x: Tensor, kinds_x: list[str], y: Tensor | None, kinds_y: list[str], columns: int, n: int, workspace: int
+    x: Tensor, kinds_x: RowKinds, y: Tensor | None, kinds_y: RowKinds, columns: int, n: int, workspace: int
 ) -> Tensor:
     """By matrices of rankings and listed items."""
 
-    def prepare(orders: Tensor, kinds: list[str]) -> PartialRankings:
+    def prepare(orders: Tensor, kinds: RowKinds) -> PartialRankings:
         k = (orders >= 0).sum(dim=-1, keepdim=True)
         places = torch.arange(orders.shape[1], device=orders.device)
         ranks = torch.full((len(orders), columns + 1), -1, dtype=torch.int32, device=orders.device)
         ranks.scatter_(1, torch.where(orders >= 0, orders, columns), (k - 1 - places).to(torch.int32))
-        return partial_rankings(ranks[None, :, :columns].contiguous(), (k * (k - 1) // 2).mT, kinds, n)
+        strict, batched = (k * (k - 1) // 2).mT, kinds._replace(top=kinds.top[None])
+        return partial_rankings(ranks[None, :, :columns].contiguous(), strict, batched, n)
 
     one, two = prepare(x, kinds_x), None if y is None else prepare(y, kinds_y)
     return expected_signs_product(one, two, "auto", workspace, False)[0]

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from torchrank.kernels.counts import Kind
 from torchrank.kernels.kendall import distance_tensor
+from torchrank.kernels.partial import Kind
 from torchrank.ops.concentration import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_finite

@@ -18,8 +18,7 @@ with S(C) the concordance score on C and a_i the items of I outside C below i mi
 This one formula serves every mixture of kinds; the paper's algorithms 3 and 4 have those of two equal ones.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -29,6 +28,14 @@ from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.ops.weighted_signs import weighted_signs
 
 KINDS = ("interleaving", "topk")
+Kind: TypeAlias = Any  # one of KINDS, or nested sequences or an array of them, (..., m); None for the default
+
+
+class RowKinds(NamedTuple):
+    """Which of :data:`KINDS` every ranking is."""
+
+    top: Tensor  # (..., m) bool, True for "topk"
+    some_interleaved: bool  # known without a look at values, which would wait for a GPU
 
 
 class PartialRankings(NamedTuple):
@@ -44,16 +51,15 @@ class PartialRankings(NamedTuple):
     self_kernel: Tensor  # K(R, R), times n(n-1)/2
 
 
-def partial_rankings(ranks: Tensor, strict: Tensor, kinds: list[str], n: int) -> PartialRankings:
-    """Prepare dense ranks ``(b, m, columns)`` out of n items, with strict pairs ``(b, m)`` and the kind of each row."""
-    top_k = torch.tensor([kind == "topk" for kind in kinds], dtype=torch.bool, device=ranks.device)
+def partial_rankings(ranks: Tensor, strict: Tensor, kinds: RowKinds, n: int) -> PartialRankings:
+    """Prepare dense ranks ``(b, m, columns)`` out of n items, with strict pairs and the kinds of rows, ``(b, m)``."""
     mask = (ranks >= 0).to(torch.float64)
     above = centred_mid_ranks(ranks).to(torch.float64)
     ranked = mask.sum(dim=-1)
-    interleaved = torch.where(top_k, 0.0, 1 / (ranked + 1))
-    against = torch.where(top_k[:, None], mask, above * interleaved[..., None])
+    interleaved = torch.where(kinds.top, 0.0, 1 / (ranked + 1))
+    against = torch.where(kinds.top[..., None], mask, above * interleaved[..., None])
     self_kernel = strict + (n - ranked) * against.square().sum(dim=-1)
-    return PartialRankings(ranks, n, mask, above, against, interleaved, "interleaving" in kinds, self_kernel)
+    return PartialRankings(ranks, n, mask, above, against, interleaved, kinds.some_interleaved, self_kernel)
 
 
 def expected_signs_product(
@@ -88,16 +94,30 @@ def _half(x: PartialRankings, y: PartialRankings, workspace: int) -> Tensor:
     return inside_i - weighted_signs(x.ranks, y.ranks, workspace) * y.interleaved[..., None, :]
 
 
-def kinds_of_rows(kind: str | Sequence[str] | None, default: str, rows: int, name: str) -> list[str]:
-    """The kind of each of ``rows`` rows, from one word for all or one for each.
+def kinds_of_rows(kind: Kind, default: str, rows: int, name: str, device: torch.device) -> RowKinds:
+    """The kind of each of ``rows`` rows, from one word for all or one for each, with any batch dimensions before.
 
     Raises:
-        ValueError: an unknown word, or a number of words that is not the number of rows.
+        ValueError: an unknown word, or numbers of words that do not fit.
     """
-    words = [default if kind is None else kind] * rows if kind is None or isinstance(kind, str) else list(kind)
-    if len(words) != rows:
-        raise ValueError(f"{name} has {len(words)} words; expected one for each of {rows} rankings")
-    for row, word in enumerate(words):
-        if word not in KINDS:
-            raise ValueError(f"{name} has {word!r} for row {row}; choose one of {', '.join(map(repr, KINDS))}")
-    return words
+    flags, shape = _flags(default if kind is None else kind, name, ())
+    if not shape:
+        return RowKinds(torch.full((rows,), flags[0], device=device), not flags[0])
+    if shape[-1] != rows:
+        raise ValueError(f"{name} has {shape[-1]} words; expected one for each of {rows} rankings")
+    return RowKinds(torch.tensor(flags, dtype=torch.bool, device=device).reshape(shape), not all(flags))
+
+
+def _flags(words: Any, name: str, place: tuple[int, ...]) -> tuple[list[bool], tuple[int, ...]]:
+    """Whether each word is "topk", in one list, and the shape that the words came in."""
+    words = words.tolist() if hasattr(words, "tolist") else words
+    if not isinstance(words, (list, tuple)):
+        if words not in KINDS:
+            where = "" if not place else f" for row {place[0] if len(place) == 1 else place}"
+            raise ValueError(f"{name} has {words!r}{where}; choose one of {', '.join(map(repr, KINDS))}")
+        return [words == "topk"], ()
+    parts = [_flags(part, name, (*place, k)) for k, part in enumerate(words)]
+    shapes = [shape for _, shape in parts] or [()]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError(f"{name} has rows of different lengths; expected one word for each ranking of every batch")
+    return [flag for flags, _ in parts for flag in flags], (len(parts), *shapes[0])

@@ -1,12 +1,12 @@
 """The Kendall kernel of uncertain scores: expected over independent jitters, smooth in the scores and the window."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.kernels.batches import one_batch
 from torchrank.kernels.smoothed_sampling import ESTIMATORS, Jitters
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.reference.smoothed import NOISES
@@ -109,8 +109,9 @@ def smoothed_kendall_gram(
                 f"method={method!r} draws nothing: n_samples, generator, estimator and unbiased_diagonal are for "
                 "method='monte_carlo'"
             )
-        result = _batched(x, y, lambda a, b: smoothed_gram_op(a, b, width, noise, method, workspace, progress))
-        return pair.wrap(result.to(pair.dtype))
+        flat_x, flat_y, shape = one_batch(x, y)
+        result = smoothed_gram_op(flat_x, flat_y, width, noise, method, workspace, progress)
+        return pair.wrap(result.reshape(shape).to(pair.dtype))
     check_choice(estimator, "estimator", tuple(ESTIMATORS))
     check_count(n_samples, "n_samples", least=2 if unbiased_diagonal else 1, unit="jitters of every row")
     if unbiased_diagonal and y is not None:
@@ -179,19 +180,3 @@ def _working_dtype(*sides: Tensor) -> torch.dtype:
     """float32 for floating-point scores of up to 32 bits, else float64, which holds integers up to 2^53."""
     wide = any(side.dtype == torch.float64 or not side.is_floating_point() for side in sides)
     return torch.float64 if wide else torch.float32
-
-
-def _batched(x: Tensor, y: Tensor | None, op: Callable[[Tensor, Tensor | None], Tensor]) -> Tensor:
-    """Give the op its one batch dimension; the result gets the broadcast batch dimensions of x and y."""
-    m, n = x.shape[-2:]
-    if y is None:
-        batch, m2 = x.shape[:-2], m
-        result = op(x.reshape(math.prod(batch), m, n), None)
-    else:
-        batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
-        if y.shape[:-2].numel() == 1:  # one Y for all: the batch is one long list of rows
-            result = op(x.reshape(1, -1, n), y.reshape(1, m2, n))
-        else:
-            flat = math.prod(batch)
-            result = op(x.expand(*batch, m, n).reshape(flat, m, n), y.expand(*batch, m2, n).reshape(flat, m2, n))
-    return result.reshape(*batch, m, m2)

@@ -4,9 +4,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.kernels.batches import one_batch
 from torchrank.kernels.gradient import without_gradient
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.ops.reference.pair_counts import signs
+from torchrank.ops.weighted_pairs import pair_weights, weighted_pairs
 from torchrank.rankings.validate import (
     Matrix,
     Scores,
@@ -18,6 +19,8 @@ from torchrank.rankings.validate import (
     to_numpy,
 )
 
+_REMEDY = "kernels of weighted pairs need complete rankings"
+
 
 def weighted_kendall(X: Scores, Y: Scores | None, pairs: Matrix, *, variant: str, workspace: int) -> Matrix:
     r"""Sum of weights of concordant pairs less that of discordant ones, over the sum of all weights.
@@ -28,27 +31,14 @@ def weighted_kendall(X: Scores, Y: Scores | None, pairs: Matrix, *, variant: str
     and "b" is its cosine. Positive semi-definite, as a sum of products with non-negative weights.
     """
     scores = score_pair(X, Y)
-    n = scores.X.shape[-1]
-    weights = _checked_weights(pairs, n, scores.X.device)
-    i, j = torch.triu(weights.detach(), 1).nonzero(as_tuple=True)
-    w = weights[i, j].to(torch.float64)
-    x = dense_ranks(scores.X, "kernels of weighted pairs need complete rankings", "X")[0]
-    y = x if scores.Y is None else dense_ranks(scores.Y, "kernels of weighted pairs need complete rankings", "Y")[0]
-    total = torch.zeros((1,), dtype=torch.float64, device=x.device)
-    self_x = self_y = total
-    step = max(1, workspace // (24 * max(1, x.shape[:-1].numel() + y.shape[:-1].numel())))
-    for start in range(0, len(w), step):
-        block = slice(start, start + step)
-        sx = signs(x, i[block], j[block]).to(torch.float64)
-        sy = sx if scores.Y is None else signs(y, i[block], j[block]).to(torch.float64)
-        total = total + (sx * w[block]) @ sy.mT
-        self_x, self_y = self_x + sx.square() @ w[block], self_y + sy.square() @ w[block]
-    if not len(w):
-        total = total + torch.zeros((*x.shape[:-1], y.shape[-2]), dtype=torch.float64, device=x.device)
-    if scores.Y is None:
-        total = total.tril() + total.tril(-1).mT  # matrix products are not symmetric to the last bit
-    squared = w.sum() ** 2 if variant == "a" else self_x[..., :, None] * self_y[..., None, :]
-    kernel = total / torch.where(squared > 0, squared, 1).sqrt()
+    weights = _as_weights(pairs, scores.X.shape[-1], scores.X.device)
+    x = dense_ranks(scores.X, _REMEDY, "X")[0]
+    y = None if scores.Y is None else dense_ranks(scores.Y, _REMEDY, "Y")[0]
+    flat_x, flat_y, shape = one_batch(x, y)
+    sums = weighted_pairs(flat_x, flat_y, weights, workspace)
+    norms_x, norms_y = sums.norms_x, sums.norms_x if y is None else sums.norms_y
+    squared = (weights.sum() / 2) ** 2 if variant == "a" else norms_x[..., :, None] * norms_y[..., None, :]
+    kernel = (sums.product / torch.where(squared > 0, squared, 1).sqrt()).reshape(shape)
     return scores.wrap(without_gradient(kernel.to(scores.dtype), scores.X, scores.Y))
 
 
@@ -79,20 +69,12 @@ def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
     return to_numpy(result) if foreign else result
 
 
-def _checked_weights(pairs: Matrix, n: int, device: torch.device) -> Tensor:
+def _as_weights(pairs: Matrix, n: int, device: torch.device) -> Tensor:
     weights = pairs if isinstance(pairs, Tensor) else from_array(np.asarray(pairs), "pairs")
-    weights = weights.to(device)
     if weights.shape != (n, n):
         raise ValueError(
             f"pairs has shape {tuple(weights.shape)}; expected ({n}, {n}), a weight for each pair of items"
         )
-    values = weights.detach()
-    for wrong, problem in (
-        (~((values >= 0) & (values < torch.inf)), "weights must be finite and at least 0"),
-        (torch.diag(values.diagonal() != 0), "an item is not compared with itself, so the diagonal must be 0"),
-        (values != values.mT, "pairs must be symmetric"),
-    ):
-        if bool(wrong.any()):
-            i, j = (int(k) for k in wrong.nonzero()[0])
-            raise ValueError(f"pairs has {values[i, j].item()!r} at ({i}, {j}); {problem}")
-    return weights
+    if weights.is_complex():
+        raise TypeError(f"pairs has dtype {weights.dtype}; expected real weights or bool")
+    return pair_weights(weights.to(device=device, dtype=torch.float64))
