@@ -35,7 +35,8 @@ def launch(
         items, else int64.
 
     Waits for the device at most once, to ask whether rankings have ties or unranked items; if the caller knows, with
-    "signs", and with "auto" for fewer items than inversions could be worth, never. Runs on CPU tensors where Triton interprets kernels.
+    "signs", and with "auto" for fewer items than inversions could be worth, never. Runs on CPU tensors where Triton
+    interprets kernels.
 
     Raises:
         ValueError: more items than the engine can number.
