@@ -1,0 +1,6 @@
+"""Clusters of rankings: kernel k-means, and k-means whose centres are rankings."""
+
+from torchrank.clustering.kernel_kmeans import KernelKMeans
+from torchrank.clustering.lloyd import KMeansFit
+
+__all__ = ["KMeansFit", "KernelKMeans"]

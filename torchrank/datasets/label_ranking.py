@@ -1,0 +1,191 @@
+"""Label-ranking data: the synthetic sets of Grbovic et al. (2013), missing labels, files and ranking strings.
+
+Grbovic, Djuric, Guo and Vucetic, Supervised clustering of label ranking data using label preference information,
+Machine Learning 93 (2013), Section 7.1.
+"""
+
+import csv
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from torchrank.rankings.convert import from_orders, from_positions
+from torchrank.rankings.validate import check_at_least, check_choice, check_count
+
+CENTRAL_ORDERS = ((0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 0, 5, 1, 4, 3))  # 123456, 654321 and 316254 there
+LAYOUTS = ("quadrants", "corners")
+_NEIGHBOR = (0.5, 0.3, 0.15, 0.05)  # how likely the first to fourth neighbour is the one to change places with
+_SWITCH = (0.7, 0.5, 0.3)  # how likely a first, second and third pair changes places
+
+
+class LabelRankingData(NamedTuple):
+    """Features and label scores, and for generated data the class of each row."""
+
+    X: np.ndarray  # (N, d)
+    Y: np.ndarray  # (N, L) scores, larger = preferred, NaN = not ranked
+    classes: np.ndarray | None = None  # (N,) which of CENTRAL_ORDERS was disturbed
+    labels: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+
+
+def circles(n: int = 7000, *, missing: float = 0.0, seed: int | None = None) -> LabelRankingData:
+    """Three central rankings of six labels in a disc, a ring around it, and the rest of a square.
+
+    Args:
+        n: number of rows, uniform on a square of width 6 around the origin; the disc has radius 1.5, the ring 2.7.
+        missing: chance of each label to be left out.
+        seed: of NumPy's generator.
+    """
+    check_count(n, "n", least=1)
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (n, 2))
+    classes = np.searchsorted([1.5, 2.7], np.hypot(X[:, 0], X[:, 1]))
+    return _disturbed(rng, X, classes, missing)
+
+
+def checker(
+    n: int = 7200, *, layout: str = "quadrants", spread: float = 0.25, missing: float = 0.0, seed: int | None = None
+) -> LabelRankingData:
+    """Three central rankings of six labels on the fields of a 4 x 4 checkerboard.
+
+    The paper gives classes 1 and 2 to the "upper right and lower right Gaussians" and class 3 to the rest. With
+    ``layout="corners"`` these are the two fields in the corners, as worded; with "quadrants" the four fields of the
+    upper right and of the lower right quarter, which fits the published losses better.
+
+    Args:
+        n: number of rows, as equal as possible over the 16 fields.
+        layout: "quadrants" or "corners".
+        spread: standard deviation around a field's centre, in widths of a field; the paper does not give it.
+        missing: chance of each label to be left out.
+        seed: of NumPy's generator.
+    """
+    check_count(n, "n", least=1)
+    check_choice(layout, "layout", LAYOUTS)
+    rng = np.random.default_rng(seed)
+    field = np.arange(n) % 16
+    column, row = field % 4, field // 4  # row 0 is the lowest
+    X = np.stack([column, row], axis=1) - 1.5 + spread * rng.standard_normal((n, 2))
+    if layout == "corners":
+        right, upper, lower = column == 3, row == 3, row == 0
+    else:
+        right, upper, lower = column >= 2, row >= 2, row < 2
+    classes = np.select([right & upper, right & lower], [0, 1], 2)
+    return _disturbed(rng, X, classes, missing)
+
+
+def drop_labels(Y: np.ndarray, rate: float, *, seed: int | np.random.Generator | None = None) -> np.ndarray:
+    """A float64 copy of scores in which each one became NaN with chance ``rate``; rows may lose all their labels.
+
+    Raises:
+        ValueError: ``rate`` outside 0 to 1.
+    """
+    check_at_least(rate, "missing", 0)
+    if rate > 1:
+        raise ValueError(f"missing={rate!r} is out of range; it is the chance of a label to be left out, 0 to 1")
+    scores = np.array(Y, dtype=np.float64)
+    scores[np.random.default_rng(seed).random(scores.shape) < rate] = np.nan
+    return scores
+
+
+def _disturbed(rng: np.random.Generator, X: np.ndarray, classes: np.ndarray, missing: float) -> LabelRankingData:
+    orders = np.array(CENTRAL_ORDERS)[classes]
+    going_on = np.ones(len(orders), dtype=bool)
+    for chance in _SWITCH:
+        going_on &= rng.random(len(orders)) < chance
+        _switch_neighbors(rng, orders, np.flatnonzero(going_on))
+    scores = drop_labels(from_orders(orders), missing, seed=rng)
+    return LabelRankingData(X, scores, classes)
+
+
+def _switch_neighbors(rng: np.random.Generator, orders: np.ndarray, rows: np.ndarray) -> None:
+    """In each of ``rows``, a random place changes labels with its first to fourth neighbour.
+
+    A place without neighbours at the distance drawn draws again; the paper does not say.
+    """
+    n_labels = orders.shape[1]
+    place, distance = rng.integers(n_labels, size=len(rows)), np.zeros(len(rows), dtype=np.int64)
+    undecided = np.arange(len(rows))
+    while len(undecided):
+        distance[undecided] = 1 + rng.choice(len(_NEIGHBOR), size=len(undecided), p=_NEIGHBOR)
+        far = np.maximum(place, n_labels - 1 - place)[undecided]
+        undecided = undecided[distance[undecided] > far]
+    up = rng.random(len(rows)) < 0.5
+    up = np.where(place - distance < 0, True, np.where(place + distance >= n_labels, False, up))
+    other = place + np.where(up, distance, -distance)
+    orders[rows, place], orders[rows, other] = orders[rows, other], orders[rows, place]
+
+
+def read_label_ranking(path: str | Path) -> LabelRankingData:
+    """Read a label-ranking table: a header, the features, and the rankings in one of two forms.
+
+    Either one column ``rank:LABEL`` for each label holds its rank, 1 for the top label, empty for an unranked one; or
+    the last column holds strings such as ``L2>L1>L3``, see :func:`from_ranking_strings`. The file may be gzipped.
+
+    Raises:
+        ValueError: no rankings, rows of different lengths, or a field that is not a number; the line is named.
+    """
+    path = Path(path)
+    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
+        header, *rows = [row for row in csv.reader(file) if row] or [[]]
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise ValueError(f"{path.name}, row {number} has {len(row)} fields; the header names {len(header)}")
+    ranked = [name.startswith("rank:") for name in header]
+    if any(ranked):
+        first = ranked.index(True)
+        if not all(ranked[first:]):
+            raise ValueError(f"{path.name} has features after the first rank: column; put the rank: columns last")
+        labels = tuple(name.removeprefix("rank:") for name in header[first:])
+        Y = from_positions(_numbers(path, [row[first:] for row in rows]).reshape(len(rows), len(labels)))
+    elif rows and ">" in rows[0][-1]:
+        first = len(header) - 1
+        Y, labels = from_ranking_strings([row[-1] for row in rows])
+    else:
+        raise ValueError(f"{path.name} has neither rank:LABEL columns nor a last column of strings such as L2>L1>L3")
+    X = _numbers(path, [row[:first] for row in rows]).reshape(len(rows), first)
+    return LabelRankingData(X, Y, None, labels, tuple(header[:first]))
+
+
+def _numbers(path: Path, rows: list[list[str]]) -> np.ndarray:
+    try:
+        return np.array([[float(field) if field.strip() else np.nan for field in row] for row in rows])
+    except ValueError as error:
+        raise ValueError(f"{path.name} has a field that is not a number: {error}") from None
+
+
+def from_ranking_strings(
+    strings: Sequence[str], labels: Sequence[str] | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Scores of rankings written as WEKA extensions write them: ``L2>L1>L3``, most preferred first.
+
+    Labels left out are unranked, an empty string ranks none, and ``L1=L2`` is a tie.
+
+    Args:
+        strings: N rankings.
+        labels: names of the columns; by default those found, sorted.
+
+    Returns:
+        ``(N, L)`` scores and the names of their columns.
+
+    Raises:
+        ValueError: a label named twice in a string, or one that ``labels`` lacks.
+    """
+    groups = [
+        [[label.strip() for label in group.split("=")] for group in text.split(">")] if text.strip() else []
+        for text in strings
+    ]
+    names = tuple(sorted({name for row in groups for group in row for name in group}) if labels is None else labels)
+    column = {name: index for index, name in enumerate(names)}
+    scores = np.full((len(groups), len(names)), np.nan)
+    for number, row in enumerate(groups):
+        for place, group in enumerate(row):
+            for name in group:
+                if name not in column:
+                    raise ValueError(f"strings[{number}] is {strings[number]!r}; {name!r} is not among {names}")
+                if not np.isnan(scores[number, column[name]]):
+                    raise ValueError(f"strings[{number}] is {strings[number]!r}; it ranks {name!r} twice")
+                scores[number, column[name]] = len(names) - place
+    return scores, names

@@ -1,0 +1,1 @@
+"""Mixture models of rankings."""

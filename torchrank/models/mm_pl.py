@@ -1,0 +1,197 @@
+"""MM-PL: a mixture of Plackett-Luce models whose gate is a set of prototypes in feature space."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from torchrank.distributions.choices import log_prob
+from torchrank.models.mm_pl_fit import MMPLFit, fit_mixture
+from torchrank.models.mm_pl_likelihood import Mixture, log_gates, squared_distances
+from torchrank.models.mm_pl_orders import Missing, label_choices, untied_ranks
+from torchrank.models.mm_pl_settings import EMSettings
+from torchrank.rankings.validate import check_choice, check_count
+
+PREDICTIONS = ("nearest", "mixture")
+
+
+class MMPL(nn.Module):
+    r"""Supervised clustering of label rankings by a Plackett-Luce mixture, for features ``(N, d)`` of N rows.
+
+    Cluster k has prototypes in feature space and one Plackett-Luce score for each label. With
+    :math:`w_p(x) \propto \exp(-\|x - m_p\|^2 / 2\sigma^2)` over all prototypes, the probability of a cluster is
+    :math:`g_k(x) = \sum_{p \in k} w_p(x)` and that of a ranking :math:`\sum_k g_k(x) P(\pi \mid v_k)`: equations 20 to
+    24 of Grbovic, Djuric, Guo and Vucetic, Machine Learning 93 (2013), doi:10.1007/s10994-013-5374-3. The
+    log-likelihood of their equation 25 is the sum of :meth:`log_prob`, without the sign printed there.
+
+    Train it by any optimiser on ``-model.log_prob(X, Y).mean()``, or by :meth:`fit`, which is expectation-maximisation
+    and much faster.
+
+    Args:
+        n_features: d.
+        n_labels: L, at least 2.
+        n_clusters: K.
+        n_prototypes: prototypes per cluster; all K times as many are one budget, which :meth:`fit` may divide unevenly.
+        sigma: width of the gate.
+        device: of parameters.
+        dtype: of parameters; None means torch's default.
+
+    Attributes:
+        prototypes: ``(M, d)`` parameter, M = K times ``n_prototypes``.
+        logits: ``(K, L)`` parameter, logarithms of Plackett-Luce scores; a constant added to a row changes nothing.
+        log_sigma: parameter, logarithm of the width.
+        membership: ``(M,)`` int64 buffer, the cluster of each prototype.
+    """
+
+    membership: Tensor
+
+    def __init__(
+        self,
+        n_features: int,
+        n_labels: int,
+        n_clusters: int,
+        n_prototypes: int = 10,
+        *,
+        sigma: float = 1.0,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        for name, value in {"n_features": n_features, "n_clusters": n_clusters, "n_prototypes": n_prototypes}.items():
+            check_count(value, name, least=1)
+        check_count(n_labels, "n_labels", least=2)
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.prototypes = nn.Parameter(torch.randn(n_clusters * n_prototypes, n_features, **kind))
+        self.logits = nn.Parameter(0.1 * torch.randn(n_clusters, n_labels, **kind))
+        self.log_sigma = nn.Parameter(torch.zeros((), **kind))
+        self.sigma = sigma
+        clusters = torch.arange(n_clusters, device=device).repeat_interleave(n_prototypes)
+        self.register_buffer("membership", clusters)
+
+    @property
+    def sigma(self) -> Tensor:
+        """Width of the gate, never so small that its square vanishes: the nearest prototype decides long before."""
+        return self.log_sigma.exp().clamp(min=torch.finfo(self.log_sigma.dtype).tiny ** 0.25)
+
+    @sigma.setter
+    def sigma(self, value: float) -> None:
+        if not 0 < value < float("inf"):
+            raise ValueError(f"sigma={value!r} is out of range; a width is positive and finite")
+        with torch.no_grad():
+            self.log_sigma.fill_(value).log_()
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Log-probabilities ``(N, K)`` of the clusters for features ``(N, d)``; equation 21.
+
+        A cluster without prototypes has minus infinity.
+        """
+        self._check_features(X)
+        return log_gates(X, self.mixture())
+
+    def log_prob(self, X: Tensor, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
+        """Log-probabilities ``(N,)`` of label rankings; equation 24, summed over labels that were ranked.
+
+        Args:
+            X: ``(N, d)`` features.
+            Y: ``(N, L)`` scores without ties, larger = preferred, NaN = not ranked. Rows with fewer than two labels are
+                certain: 0.
+            missing: "interleaving", where unranked labels may stand anywhere (equation 13); "topk", where they stand
+                below all ranked ones, so that they stay in the denominators; or an ``(N,)`` bool tensor, True for
+                top-k rows.
+
+        Raises:
+            ValueError: ties, or a number of labels other than L.
+        """
+        return (self(X) + self.ranking_log_probs(Y, missing=missing)).logsumexp(-1)
+
+    def ranking_log_probs(self, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
+        """Log-probabilities ``(N, K)`` of label rankings in each cluster; equation 23. See :meth:`log_prob`."""
+        if Y.ndim != 2 or Y.shape[1] != self.logits.shape[1]:
+            raise ValueError(f"Y has shape {tuple(Y.shape)}; expected (N, {self.logits.shape[1]}) scores")
+        return log_prob(label_choices(untied_ranks(Y, "Y"), missing), self.logits[:, None, :]).T
+
+    def responsibilities(self, X: Tensor, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
+        """Probabilities ``(N, K)`` of the clusters given features and rankings: the E-step, equation 29."""
+        return (self(X) + self.ranking_log_probs(Y, missing=missing)).softmax(-1)
+
+    def predict_cluster(self, X: Tensor) -> Tensor:
+        """Clusters ``(N,)`` of the nearest prototypes, int64."""
+        self._check_features(X)
+        return self.membership[squared_distances(X, self.prototypes).argmin(-1)]
+
+    def predict(self, X: Tensor, *, method: str = "nearest") -> Tensor:
+        """Predicted rankings as scores ``(N, L)``, larger = preferred.
+
+        Args:
+            X: ``(N, d)`` features.
+            method: "nearest" gives the central ranking of the nearest prototype's cluster, scores L to 1; "mixture"
+                the expected number of labels that each label precedes under the whole mixture.
+        """
+        check_choice(method, "method", PREDICTIONS)
+        if method == "nearest":
+            orders = self.central_orders
+            points = torch.arange(orders.shape[1], 0, -1, dtype=self.logits.dtype, device=orders.device)
+            return torch.empty_like(self.logits).scatter_(1, orders, points.expand_as(orders))[self.predict_cluster(X)]
+        beats = torch.sigmoid(self.logits[:, :, None] - self.logits[:, None, :]).sum(-1) - 0.5  # not itself
+        return self(X).exp() @ beats
+
+    @property
+    def central_orders(self) -> Tensor:
+        """Central rankings ``(K, L)`` as orders: labels, most preferred first; ties go to the lower label."""
+        return self.logits.detach().argsort(dim=-1, descending=True, stable=True)
+
+    @torch.no_grad()
+    def fit(
+        self,
+        X: Tensor,
+        Y: Tensor,
+        settings: EMSettings | None = None,
+        *,
+        missing: Missing = "interleaving",
+        validation: tuple[Tensor, Tensor] | None = None,
+        seed: int | None = None,
+    ) -> MMPLFit:
+        """Fit by expectation-maximisation; parameters are replaced, whatever they were.
+
+        Args:
+            X: ``(N, d)`` features, on a common scale.
+            Y: ``(N, L)`` scores without ties, NaN = not ranked. Rows with fewer than two labels stay and teach nothing.
+            settings: None means :class:`EMSettings`' defaults; ``EMSettings.paper()`` those of the publication.
+            missing: see :meth:`log_prob`.
+            validation: features and scores of other rows, by which to choose among starts.
+            seed: of starts and shuffles.
+
+        Returns:
+            Evidence: log-likelihood of each pass, loss of each start, whether and why it ended.
+
+        Raises:
+            ValueError: features that are not finite, ties, no row that ranks two labels, sizes that do not fit.
+
+        Warns:
+            ConvergenceWarning: no end within ``n_updates`` with a stopping rule.
+            UserWarning: features on very different scales, or fewer distinct rows than prototypes.
+        """
+        self._check_features(X)
+        if Y.ndim != 2 or Y.shape[1] != self.logits.shape[1]:
+            raise ValueError(f"Y has shape {tuple(Y.shape)}; expected (N, {self.logits.shape[1]}) scores")
+        K, M = len(self.logits), len(self.prototypes)
+        chosen = EMSettings() if settings is None else settings
+        mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=missing, validation=validation, seed=seed)
+        self.prototypes.copy_(mixture.prototypes)
+        self.membership.copy_(mixture.membership)
+        self.logits.copy_(mixture.logits)
+        self.sigma = float(mixture.sigma)
+        return evidence
+
+    def mixture(self) -> Mixture:
+        """The parameters as one tuple, with their gradients."""
+        return Mixture(self.prototypes, self.membership, self.logits, self.sigma)
+
+    def extra_repr(self) -> str:
+        """Sizes, as ``print`` shows them."""
+        (M, d), (K, L) = self.prototypes.shape, self.logits.shape
+        return f"n_features={d}, n_labels={L}, n_clusters={K}, n_prototypes={M // K}, sigma={float(self.sigma):.3g}"
+
+    def _check_features(self, X: Tensor) -> None:
+        if X.ndim != 2 or X.shape[1] != self.prototypes.shape[1]:
+            raise ValueError(f"X has shape {tuple(X.shape)}; expected (N, {self.prototypes.shape[1]}) features")

@@ -1,0 +1,209 @@
+"""Training of MM-PL by expectation-maximisation: starts, annealing, early stopping, central rankings at the end."""
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.kernels.kendall import kendall_distance
+from torchrank.linalg import ConvergenceWarning
+from torchrank.models.mm_pl_em import Plan, Rows, run_pass
+from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
+from torchrank.models.mm_pl_orders import Missing, label_choices, label_votes, untied_ranks
+from torchrank.models.mm_pl_settings import EMSettings
+from torchrank.models.mm_pl_start import mm_logits, spacing, start_at_random, start_from_cells
+from torchrank.ops.dense_ranks import dense_ranks
+
+_BATCH = 256  # rows per update on devices other than the CPU
+_FEATURE_RATIO = 100.0  # of standard deviations; Euclidean distances then see one feature alone
+_PL_STEPS = 30
+_REASSIGNMENTS = 10
+
+
+@dataclass(frozen=True)
+class MMPLFit:
+    """Evidence of a fit; traces are those of the start that was kept."""
+
+    log_likelihood: tuple[float, ...]  # mean over rows in each pass, each row before its update
+    losses: tuple[float, ...]  # loss_LR of each start, on the validation rows if there are any
+    n_updates: int  # single-row updates of the start that was kept
+    converged: bool  # the last pass changed the objective by less than the tolerance, or the schedule came to its end
+    reason: str  # "tolerance", "schedule" or "n_updates"
+
+
+def fit_mixture(
+    X: Tensor,
+    Y: Tensor,
+    n_clusters: int,
+    n_prototypes: int,
+    settings: EMSettings,
+    *,
+    missing: Missing = "interleaving",
+    validation: tuple[Tensor, Tensor] | None = None,
+    seed: int | None = None,
+) -> tuple[Mixture, MMPLFit]:
+    """Fit a mixture of ``n_clusters`` with ``n_prototypes`` altogether; see :meth:`torchrank.MMPL.fit`."""
+    rows = _training_rows(X, Y, n_prototypes, missing)
+    held_out = rows.X, rows.ranks
+    if validation is not None:
+        held_out = validation[0].to(rows.X), dense_ranks(validation[1], "allow", "validation Y")[0]
+    generator = torch.Generator(device=X.device)
+    generator.seed() if seed is None else generator.manual_seed(seed)
+    fits = []
+    for _ in range(settings.n_starts):
+        mixture, trace, reason = _train(rows, n_clusters, n_prototypes, settings, generator)
+        if settings.recenter:
+            mixture = recenter(rows, mixture, settings.prior)
+        fits.append((nearest_loss(*held_out, mixture), mixture, trace, reason))
+    _, mixture, trace, reason = min(fits, key=lambda fit: fit[0])
+    losses = tuple(fit[0] for fit in fits)
+    evidence = MMPLFit(tuple(trace), losses, len(trace) * len(X), reason != "n_updates", reason)
+    if not evidence.converged:
+        last = abs(trace[-1] - trace[-2]) if len(trace) > 1 else math.inf
+        warnings.warn(
+            f"MM-PL did not converge in {evidence.n_updates} updates: the last pass changed the mean log-likelihood by "
+            f"{last:.3g}, tol is {settings.tol:.3g} (of stop={settings.stop!r}); raise n_updates or tol",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return mixture, evidence
+
+
+def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) -> Rows:
+    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
+        raise ValueError(f"X has shape {tuple(X.shape)} and Y {tuple(Y.shape)}; expected (N, d) and (N, L)")
+    if not X.is_floating_point():
+        raise TypeError(f"X has dtype {X.dtype}; expected floating-point features, for example X.float()")
+    if not bool(X.isfinite().all()):
+        row, column = (int(i) for i in (~X.isfinite()).nonzero()[0])
+        raise ValueError(
+            f"X has {float(X[row, column])} at row {row}, feature {column}; features must be finite (NaN is for labels "
+            "without a rank): impute or leave out the row"
+        )
+    ranks = untied_ranks(Y, "Y")
+    if not bool(((ranks >= 0).sum(1) > 1).any()):
+        raise ValueError("Y has no row that ranks two labels; there is nothing to learn from")
+    spread = X.std(0, correction=0)
+    spread = spread[spread > 1e-12 * X.abs().amax(0)]
+    if len(spread) and float(spread.max() / spread.min()) > _FEATURE_RATIO:
+        warnings.warn(
+            f"standard deviations of the features run from {float(spread.min()):.3g} to {float(spread.max()):.3g}; "
+            "Euclidean distances will see the largest only: scale the features first",
+            UserWarning,
+            stacklevel=4,
+        )
+    distinct = len(torch.unique(X, dim=0))
+    if distinct < n_prototypes:
+        warnings.warn(
+            f"X has {distinct} distinct rows for {n_prototypes} prototypes, so some prototypes coincide; lower "
+            "n_prototypes or n_clusters",
+            UserWarning,
+            stacklevel=4,
+        )
+    X = X.detach()
+    votes = label_votes(ranks, missing).to(X)
+    return Rows(X, ranks, votes, label_choices(ranks, missing))
+
+
+def _train(
+    rows: Rows, n_clusters: int, n_prototypes: int, settings: EMSettings, generator: torch.Generator
+) -> tuple[Mixture, list[float], str]:
+    """The mixture at the end of one start, the mean log-likelihood of each pass, and why it ended."""
+    X, n_labels = rows.X, rows.ranks.shape[1]
+    if settings.start == "cells":
+        mixture = start_from_cells(X, rows.votes, rows.choices, n_clusters, n_prototypes, settings.prior, generator)
+    else:
+        mixture = start_at_random(X, n_clusters, n_prototypes, n_labels, generator)
+    scale = spacing(mixture.prototypes) if settings.schedule == "geometric" else 1.0
+    size = settings.batch_size if settings.batch_size is not None else 1 if X.device.type == "cpu" else _BATCH
+    size = len(X) if size == 0 else min(size, len(X))
+    n_passes = max(1, math.ceil(settings.n_updates / len(X)))
+    shuffle = np.random.default_rng(int(torch.randint(2**31, (1,), generator=generator, device=X.device)))
+    trace: list[float] = []
+    objective = math.inf
+    for number in range(n_passes):
+        sigma, rate, score_rate = _schedule(settings, rows, scale, number, n_passes, size)
+        mm = settings.scores == "mm"
+        plan = Plan(
+            shuffle.permutation(len(X)),
+            size,
+            sigma,
+            rate,
+            np.zeros_like(rate) if mm else score_rate,
+            mm,
+            settings.prior,
+        )
+        mixture, log_likelihood = run_pass(rows, mixture, plan)
+        trace.append(log_likelihood)
+        if settings.stop != "never":
+            previous = objective
+            objective = nearest_loss(X, rows.ranks, mixture) if settings.stop == "loss" else -log_likelihood
+            if previous - objective < settings.tol:
+                return mixture, trace, "tolerance"
+    return mixture, trace, "schedule" if settings.stop == "never" else "n_updates"
+
+
+def _schedule(
+    settings: EMSettings, rows: Rows, scale: float, number: int, n_passes: int, size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Widths and steps of the updates in one pass."""
+    N = len(rows.X)
+    done = number * N + np.arange(0, N, size, dtype=np.float64)
+    if settings.schedule == "paper":
+        decay = 8 * N / (8 * N + done)
+        sigma0 = float(rows.X.var(0, correction=0).sum()) if settings.sigma is None else settings.sigma
+        sigma, rate = sigma0 * decay, settings.rate * decay
+    else:
+        share = done / (n_passes * N)
+        first = 2.0 if settings.sigma is None else settings.sigma
+        sigma = scale * first * (settings.sigma_end / first) ** share
+        rate = settings.rate * (settings.rate_end / settings.rate) ** share
+    sigma = np.maximum(sigma, 1e-12)
+    return sigma, rate / sigma**2 if settings.step == "gradient" else rate, settings.score_rate * rate
+
+
+def recenter(rows: Rows, mixture: Mixture, prior: float) -> Mixture:
+    """Central rankings by the Borda votes of the rows that a cluster wins, and prototypes to the clusters they fit.
+
+    Scores are refitted to the same rows and then sorted into the order of the votes. By turns, as long as it pays.
+    """
+    K = len(mixture.logits)
+    cell = squared_distances(rows.X, mixture.prototypes).argmin(-1)
+    filled = torch.bincount(cell, minlength=len(mixture.prototypes)) > 0
+    best, least = mixture, math.inf
+    for _ in range(_REASSIGNMENTS):
+        mixture = mixture._replace(logits=_central_logits(rows, mixture, cell, prior))
+        distances = center_distances(rows.ranks, mixture.logits)
+        loss = float(distances.gather(1, mixture.membership[cell][:, None]).mean())
+        if loss >= least:
+            break
+        best, least = mixture, loss
+        by_cell = distances.new_zeros(len(mixture.prototypes), K).index_add_(0, cell, distances)
+        mixture = mixture._replace(membership=torch.where(filled, by_cell.argmin(1), mixture.membership))
+    return best
+
+
+def _central_logits(rows: Rows, mixture: Mixture, cell: Tensor, prior: float) -> Tensor:
+    K = len(mixture.logits)
+    won = torch.nn.functional.one_hot(mixture.membership[cell], K).to(rows.X)
+    fitted = mm_logits(rows.choices, won, torch.zeros_like(mixture.logits), prior, _PL_STEPS)
+    votes = won.T @ rows.votes
+    order = votes.argsort(dim=-1, descending=True, stable=True)
+    reordered = torch.empty_like(fitted).scatter_(1, order, fitted.sort(-1, descending=True).values)
+    return torch.where(won.sum(0)[:, None] > 0, reordered, mixture.logits)
+
+
+def center_distances(ranks: Tensor, logits: Tensor) -> Tensor:
+    """For each row and each central ranking, the share of the row's pairs of labels that it orders the other way."""
+    scores = ranks.to(torch.float64).masked_fill(ranks < 0, torch.nan)
+    return kendall_distance(scores, logits.double(), tie_penalty=0.0, normalize=True, missing="pairwise")
+
+
+def nearest_loss(X: Tensor, ranks: Tensor, mixture: Mixture) -> float:
+    """loss_LR of the nearest prototype's cluster, over rows that order a pair."""
+    cluster = mixture.membership[squared_distances(X, mixture.prototypes).argmin(-1)]
+    distances = center_distances(ranks, mixture.logits).gather(1, cluster[:, None])[:, 0]
+    return float(distances[(ranks >= 0).sum(1) > 1].mean())

@@ -1,0 +1,50 @@
+"""Gates of the Plackett-Luce mixture: the probability of a cluster is that of its prototypes."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Mixture(NamedTuple):
+    """Parameters of the mixture."""
+
+    prototypes: Tensor  # (M, d)
+    membership: Tensor  # (M,) int64, the cluster of each prototype
+    logits: Tensor  # (K, L) logarithms of Plackett-Luce scores
+    sigma: Tensor  # width of the gate
+
+
+def log_gates(X: Tensor, mixture: Mixture) -> Tensor:
+    """Log-probabilities ``(N, K)`` of the clusters, equation 21; minus infinity for one without prototypes."""
+    return log_sums(_log_affinities(X, mixture), mixture.membership, len(mixture.logits)).log_softmax(-1)
+
+
+def prototype_shares(X: Tensor, mixture: Mixture) -> tuple[Tensor, Tensor]:
+    """Log-probabilities ``(N, K)`` of the clusters, and probabilities ``(N, M)`` of prototypes within their cluster."""
+    near = _log_affinities(X, mixture)
+    sums = log_sums(near, mixture.membership, len(mixture.logits))
+    return sums.log_softmax(-1), (near - sums[:, mixture.membership]).exp()
+
+
+def _log_affinities(X: Tensor, mixture: Mixture) -> Tensor:
+    behind = squared_distances(X, mixture.prototypes)
+    behind = behind - behind.detach().amin(-1, keepdim=True)  # so that one is 0 however small sigma
+    return -behind / 2 / mixture.sigma / mixture.sigma
+
+
+def squared_distances(X: Tensor, centers: Tensor) -> Tensor:
+    """Squared Euclidean distances ``(N, M)``, from products; the origin is moved among the centres for precision."""
+    origin = centers.detach().mean(0)
+    x, m = X - origin, centers - origin
+    return x.square().sum(-1, keepdim=True) - 2 * x @ m.T + m.square().sum(-1)
+
+
+def log_sums(terms: Tensor, group: Tensor, n_groups: int) -> Tensor:
+    """Logarithms of the sums of exponentials ``(N, n_groups)`` of terms ``(N, M)`` by group ``(M,)``."""
+    index = group.expand_as(terms)
+    top = terms.new_full((terms.shape[0], n_groups), -torch.inf)
+    top = top.scatter_reduce(1, index, terms.detach(), "amax")
+    top = torch.where(top == -torch.inf, 0, top)
+    sums = torch.zeros_like(top).scatter_add(1, index, (terms - top.gather(1, index)).exp())
+    return sums.log() + top

@@ -1,0 +1,116 @@
+"""Where expectation-maximisation for MM-PL starts: cells of the feature space, grouped by how they vote."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from torchrank.distributions.choices import Choices, choice_statistics, mm_update
+from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
+
+_PL_STEPS = 30
+_VOTE_STARTS = 10
+
+
+def kmeans(
+    X: Tensor,
+    k: int,
+    generator: torch.Generator,
+    *,
+    weights: Tensor | None = None,
+    n_starts: int = 1,
+    max_iter: int = 100,
+) -> tuple[Tensor, Tensor]:
+    """K-means by Lloyd's iterations from k-means++ starts: centres ``(k, d)`` and the centre ``(N,)`` of each row.
+
+    A centre that loses all its rows stays where it is. The best of ``n_starts`` results is returned, by the weighted
+    sum of squared distances.
+    """
+    mass = X.new_ones(len(X)) if weights is None else weights.to(X)
+    best: tuple[float, Tensor, Tensor] | None = None
+    for _ in range(n_starts):
+        centers = _spread_rows(X, k, mass, generator)
+        labels = squared_distances(X, centers).argmin(-1)
+        for _ in range(max_iter):
+            centers = _weighted_means(X, labels, mass, centers)
+            distances = squared_distances(X, centers)
+            previous, labels = labels, distances.argmin(-1)
+            if torch.equal(previous, labels):
+                break
+        cost = float((squared_distances(X, centers).amin(-1) * mass).sum())
+        if best is None or cost < best[0]:
+            best = cost, centers, labels
+    assert best is not None
+    return best[1], best[2]
+
+
+def _spread_rows(X: Tensor, k: int, mass: Tensor, generator: torch.Generator) -> Tensor:
+    """k rows, each drawn with chance proportional to its squared distance to those before: k-means++."""
+    chosen = [int(torch.multinomial(mass, 1, generator=generator))]
+    nearest = squared_distances(X, X[chosen]).amin(-1).clamp(min=0)
+    for _ in range(k - 1):
+        chances = nearest * mass
+        total = chances.sum()
+        if not total > 1e-12 * mass.sum():  # no more distinct rows: the rest repeats
+            chances = mass
+        chosen.append(int(torch.multinomial(chances, 1, generator=generator)))
+        nearest = torch.minimum(nearest, (X - X[chosen[-1]]).square().sum(-1))
+    return X[chosen]
+
+
+def _weighted_means(X: Tensor, labels: Tensor, mass: Tensor, otherwise: Tensor) -> Tensor:
+    total = mass.new_zeros(len(otherwise)).index_add_(0, labels, mass)
+    sums = torch.zeros_like(otherwise).index_add_(0, labels, X * mass[:, None])
+    return torch.where(total[:, None] > 0, sums / total[:, None].clamp(min=1e-300), otherwise)
+
+
+def spacing(prototypes: Tensor) -> float:
+    """Median distance of a prototype to the nearest other one that is not in the same place."""
+    distances = torch.cdist(prototypes, prototypes)
+    apart = distances.masked_fill(distances <= 1e-9 * distances.amax(), torch.inf).amin(-1)
+    apart = apart[apart.isfinite()]
+    return float(apart.median()) if len(apart) else 1.0
+
+
+def mm_logits(choices: Choices, weights: Tensor, logits: Tensor, prior: float, n_steps: int = 1) -> Tensor:
+    """Logits ``(K, L)`` after Hunter's MM steps in all clusters, rows weighted by ``(N, K)``; equations 31 to 33.
+
+    The steps of :func:`torchrank.distributions.choices.mm_update`, in which a label that a ranking lacks counts neither
+    as chosen nor as passed over.
+    """
+    worths = logits.softmax(-1)
+    for _ in range(n_steps):
+        worths = mm_update(choice_statistics(choices, worths, weights.T), worths, prior)
+    logits = worths.log()
+    return logits - logits.mean(-1, keepdim=True)
+
+
+def start_from_cells(
+    X: Tensor,
+    votes: Tensor,  # (N, L) expected Borda votes
+    choices: Choices,
+    n_clusters: int,
+    n_prototypes: int,
+    prior: float,
+    generator: torch.Generator,
+) -> Mixture:
+    """Prototypes from K-means with one cell each; clusters from K-means on the cells' mean votes."""
+    prototypes, cell = kmeans(X, n_prototypes, generator)
+    rows = torch.bincount(cell, minlength=n_prototypes).to(X)
+    nearest_row = squared_distances(prototypes, X).argmin(-1)
+    mean_votes = _weighted_means(votes, cell, torch.ones_like(votes[:, 0]), votes[nearest_row])
+    _, membership = kmeans(mean_votes, n_clusters, generator, weights=rows.clamp(min=1e-3), n_starts=_VOTE_STARTS)
+    weights = one_hot(membership[cell], n_clusters).to(X)
+    logits = mm_logits(choices, weights, X.new_zeros(n_clusters, votes.shape[1]), prior, _PL_STEPS)
+    return Mixture(prototypes, membership, logits, X.new_ones(()))
+
+
+def start_at_random(
+    X: Tensor, n_clusters: int, n_prototypes: int, n_labels: int, generator: torch.Generator
+) -> Mixture:
+    """Prototypes from distinct rows, repeated where there are too few, and scores from N(1, 0.1): Algorithm 2."""
+    distinct = torch.unique(X, dim=0)
+    drawn = torch.randperm(len(distinct), generator=generator, device=X.device)[:n_prototypes]
+    prototypes = distinct[drawn].repeat(-(-n_prototypes // len(drawn)), 1)[:n_prototypes]
+    membership = torch.arange(n_clusters, device=X.device).repeat_interleave(n_prototypes // n_clusters)
+    noise = torch.randn(n_clusters, n_labels, generator=generator, device=X.device, dtype=X.dtype)
+    return Mixture(prototypes, membership, (1 + 0.1 * noise).clamp(min=0.1).log(), X.new_ones(()))
