@@ -12,6 +12,7 @@ from torchrank.conditional import (
     kron_rls,
     two_step_rls,
 )
+from torchrank.distributions import fit_plackett_luce
 from torchrank.kernels.diffusion import diffusion_gram
 from torchrank.kernels.kendall import PairCounts, kendall_distance, kendall_features, kendall_gram, pair_counts
 from torchrank.kernels.long_lists import partial_kendall_gram
@@ -38,6 +39,7 @@ __all__ = [
     "borda",
     "center_gram",
     "diffusion_gram",
+    "fit_plackett_luce",
     "from_orders",
     "from_positions",
     "kendall_distance",

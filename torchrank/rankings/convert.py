@@ -16,7 +16,9 @@ from torchrank.rankings.validate import (
     check_count,
     check_number,
     from_array,
+    place_of,
     real_dtype,
+    refuse_ties,
     to_numpy,
 )
 
@@ -70,7 +72,7 @@ def to_orders(X: Scores) -> Matrix:
     """
     scores, foreign = as_scores(X, "X")
     ranks, _ = dense_ranks(sortable(scores))
-    _refuse_ties(ranks, "X", "an order cannot express ties; break them first, or use to_positions")
+    refuse_ties(ranks, "X", "an order cannot express ties; break them first, or use to_positions")
     best_first = ranks.argsort(dim=-1, descending=True, stable=True)
     orders = torch.where(ranks.gather(-1, best_first) >= 0, best_first, -1)
     return to_numpy(orders) if foreign else orders
@@ -110,10 +112,10 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
         *row, item = (int(i) for i in wrong.nonzero()[0])
         value = table[(*row, item)].item()
         hint = "" if unranked is not None else f"; if it means unranked, pass unranked={value:g}"
-        raise ValueError(f"positions has {value:g} at row {_place(row)}, item {item}; the best is 1{hint}")
+        raise ValueError(f"positions has {value:g} at row {place_of(row)}, item {item}; the best is 1{hint}")
     scores = (table.shape[-1] + 1 - table.to(torch.float64)).masked_fill(missing, torch.nan)
     if ties == "raise":
-        _refuse_ties(dense_ranks(sortable(scores))[0], "positions", "pass ties='allow' if they are meant")
+        refuse_ties(dense_ranks(sortable(scores))[0], "positions", "pass ties='allow' if they are meant")
     return to_numpy(scores) if foreign else scores
 
 
@@ -137,7 +139,7 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     scores, foreign = as_scores(X, "X")
     ranks, _ = dense_ranks(sortable(scores))
     if ties == "raise":
-        _refuse_ties(ranks, "X", "choose ties='average', 'min' or 'dense'")
+        refuse_ties(ranks, "X", "choose ties='average', 'min' or 'dense'")
     groups = ranks.to(torch.int64).clamp_(min=-1) + 1  # group 0 holds the unranked
     sizes = torch.zeros((*groups.shape[:-1], groups.shape[-1] + 1), dtype=torch.int64, device=groups.device)
     sizes.scatter_add_(-1, groups, torch.ones_like(groups))
@@ -218,17 +220,3 @@ def _check_orders(orders: Tensor, name: str, n: int) -> None:
         raise ValueError(
             f"{name} lists item {int(in_order[row, place])} twice in row {row}; each item can be placed once"
         )
-
-
-def _refuse_ties(ranks: Tensor, name: str, remedy: str) -> None:
-    """Raise ``ValueError`` naming the first row with tied items, and two of them."""
-    in_order, item = ranks.sort(dim=-1, stable=True)
-    tied = (in_order[..., 1:] == in_order[..., :-1]) & (in_order[..., 1:] >= 0)
-    if bool(tied.any()):
-        *row, k = (int(i) for i in tied.nonzero()[0])
-        first, second = int(item[(*row, k)]), int(item[(*row, k + 1)])
-        raise ValueError(f"{name} ties items {first} and {second} in row {_place(row)}; {remedy}")
-
-
-def _place(row: list[int]) -> str:
-    return str(row[0]) if len(row) == 1 else str(tuple(row))

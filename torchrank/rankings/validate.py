@@ -126,8 +126,8 @@ def as_weights(weights: Matrix | None, scores: Tensor, name: str = "weights") ->
 
     Raises:
         TypeError: not real numbers.
-        ValueError: no rankings, another number of weights, batch dimensions that do not broadcast, another device, weights that
-            are negative, infinite or NaN, or that add up to nothing.
+        ValueError: no rankings, another number of weights, batch dimensions that do not broadcast, another device, or
+            weights that are negative, infinite or NaN, or that add up to nothing.
     """
     m = scores.shape[-2]
     if m == 0:
@@ -224,6 +224,21 @@ def refuse_unranked(ranks: Tensor, name: str, remedy: str) -> None:
     *batch, row, item = (int(i) for i in (ranks < 0).nonzero()[0])
     where = f"batch {tuple(batch)}, row {row}" if batch else f"row {row}"
     raise ValueError(f"{name} has NaN (an unranked item) at {where}, item {item}; {remedy}")
+
+
+def refuse_ties(ranks: Tensor, name: str, remedy: str) -> None:
+    """Raise ``ValueError`` naming the first row of ``ranks`` (..., n) with tied items, and two of them."""
+    in_order, item = ranks.sort(dim=-1, stable=True)
+    tied = (in_order[..., 1:] == in_order[..., :-1]) & (in_order[..., 1:] >= 0)
+    if bool(tied.any()):
+        *row, k = (int(i) for i in tied.nonzero()[0])
+        first, second = int(item[(*row, k)]), int(item[(*row, k + 1)])
+        raise ValueError(f"{name} ties items {first} and {second} in row {place_of(row)}; {remedy}")
+
+
+def place_of(row: list[int]) -> str:
+    """The indices of a row as messages show them."""
+    return str(row[0]) if len(row) == 1 else str(tuple(row))
 
 
 def to_numpy(result: Tensor) -> np.ndarray:

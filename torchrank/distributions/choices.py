@@ -1,0 +1,119 @@
+"""Rankings as sequences of choices: the best of all, the best of the rest, and so on."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+MISSING = ("raise", "interleaving", "topk")
+REMEDY = 'pass missing="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'
+
+
+class Choices(NamedTuple):
+    """Choices that rankings consist of. At place p an item is chosen among those at places p, p + 1, ...; ``(..., n)``.
+
+    A choice among one item says nothing and is not counted.
+    """
+
+    order: Tensor  # item at each place, most preferred first; int64
+    place: Tensor  # of each item; int64
+    made: Tensor  # whether there is a choice at the place
+    offered: Tensor  # whether the item at the place can be chosen at all; such places come first
+
+
+def choices_of(
+    ranks: Tensor,  # (..., n) dense ranks without ties, -1 = unranked
+    missing: str,
+) -> Choices:
+    """The choices of rankings whose unranked items were not on offer ("interleaving") or not chosen ("topk").
+
+    Leaving items out is the same as letting them be anywhere: the probability that Plackett-Luce gives to a ranking of
+    some items is the sum over all total rankings that agree with it.
+    """
+    order = ranks.argsort(dim=-1, descending=True, stable=True)
+    place = torch.empty_like(order).scatter_(
+        -1, order, torch.arange(ranks.shape[-1], device=ranks.device).expand_as(order)
+    )
+    ranked = ranks.gather(-1, order) >= 0
+    offered = torch.ones_like(ranked) if missing == "topk" else ranked
+    last = offered.sum(dim=-1, keepdim=True) - 1
+    made = ranked & (torch.arange(ranks.shape[-1], device=ranks.device) < last)
+    return Choices(order, place, made, offered)
+
+
+def log_prob(
+    choices: Choices,  # (..., n)
+    logits: Tensor,  # (..., n) that broadcasts with them
+) -> Tensor:
+    """Log-probability of each ranking, ``(...)``; gradients of items that were not on offer are exactly 0."""
+    shape = torch.broadcast_shapes(choices.order.shape, logits.shape)
+    sorted_logits = logits.expand(shape).gather(-1, choices.order.expand(shape))
+    # The lowest number and not -inf, whose gradient is NaN: its exponential beside any other is 0 just as well.
+    on_offer = sorted_logits.masked_fill(~choices.offered, torch.finfo(logits.dtype).min)
+    log_total = on_offer.flip(-1).logcumsumexp(dim=-1).flip(-1)
+    return torch.where(choices.made, sorted_logits - log_total, 0).sum(dim=-1)
+
+
+@dataclass(frozen=True)
+class ChoiceStatistics:
+    """What an update of Plackett-Luce worths needs of a set of rankings; those of two sets add up.
+
+    For the worths that they were computed with, ``wins - worth * rates`` is the gradient of the log-likelihood in the
+    logits.
+    """
+
+    wins: Tensor  # (..., n) weight of the choices that each item won
+    rates: Tensor  # (..., n) sum of weight / (total worth on offer) over the choices that each item took part in
+    log_likelihood: Tensor  # (...)
+
+    def __add__(self, other: "ChoiceStatistics") -> "ChoiceStatistics":
+        return ChoiceStatistics(
+            self.wins + other.wins, self.rates + other.rates, self.log_likelihood + other.log_likelihood
+        )
+
+
+def choice_statistics(
+    choices: Choices,  # (m, n)
+    worths: Tensor,  # (..., n) at least 0
+    weights: Tensor,  # (..., m)
+) -> ChoiceStatistics:
+    """Weighted statistics of m rankings under worths; leading dimensions are, say, the components of a mixture."""
+    made = choices.made.to(worths.dtype)
+    tails = worths_on_offer(choices, worths)
+    rates = (made / tails).cumsum(dim=-1)
+    shape = rates.shape
+    by_item = (rates * choices.offered).gather(-1, choices.place.expand(shape))
+    log_prob = torch.where(choices.made, worths.log()[..., choices.order] - tails.log(), 0).sum(dim=-1)
+    return ChoiceStatistics(
+        wins=weights @ made.gather(-1, choices.place),
+        rates=(weights[..., None, :] @ by_item).squeeze(-2),
+        log_likelihood=torch.where(weights > 0, weights * log_prob, 0).sum(dim=-1),
+    )
+
+
+def worths_on_offer(choices: Choices, worths: Tensor) -> Tensor:
+    """Total worth of the items from each place on, ``(..., m, n)``; never 0, so that it may be divided by."""
+    on_offer = worths[..., choices.order] * choices.offered
+    return on_offer.flip(-1).cumsum(dim=-1).flip(-1).clamp_(min=torch.finfo(worths.dtype).tiny)
+
+
+def mm_update(
+    statistics: ChoiceStatistics,
+    worths: Tensor,  # (..., n) those of the statistics
+    prior: float = 0.0,
+) -> Tensor:
+    r"""One step of Hunter's minorisation-maximisation (Ann. Statist. 32(1), 2004), never downhill.
+
+    .. math:: v_c \leftarrow \frac{w_c + \alpha}{r_c + n \alpha / \sum_b v_b}
+
+    with wins w, rates r and the prior's :math:`\alpha`, with which every item was chosen :math:`\alpha` times out of
+    all n. Items that took part in no choice keep their worth.
+
+    Returns:
+        ``(..., n)`` worths that add up to 1.
+    """
+    total = worths.sum(dim=-1, keepdim=True)
+    rates = statistics.rates + worths.shape[-1] * prior / total
+    updated = torch.where(rates > 0, (statistics.wins + prior) / rates, worths)
+    return updated / updated.sum(dim=-1, keepdim=True)

@@ -1,0 +1,221 @@
+"""Maximum-likelihood and penalised fits of Plackett-Luce worths."""
+
+import warnings
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchrank.distributions.choices import (
+    MISSING,
+    REMEDY,
+    Choices,
+    ChoiceStatistics,
+    choice_statistics,
+    choices_of,
+    mm_update,
+    worths_on_offer,
+)
+from torchrank.distributions.connectivity import refuse_no_maximum
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.validate import (
+    Matrix,
+    Scores,
+    as_scores,
+    as_weights,
+    check_choice,
+    check_count,
+    check_finite,
+    refuse_ties,
+    to_numpy,
+)
+
+METHODS = ("newton", "mm")
+_LEAST_GAIN = 1e-4  # of what a Newton step promises, for its length to be accepted (Armijo)
+
+
+class PlackettLuceFit(NamedTuple):
+    """Worths fitted to rankings, and the evidence that the fit ended where it should."""
+
+    logits: Matrix  # (n,) log-worths that add up to 0, larger = preferred
+    covariance: Matrix  # (n, n) of the logits: inverse information, whose rows add up to 0 as the logits do
+    standard_errors: Matrix  # (n,) of the logits
+    log_likelihood: float  # of the weighted rankings, without the prior
+    objective: list[float]  # what was maximised, before every step and at the end: log-likelihood plus log-prior
+    gradient: float  # largest derivative in a logit at the end, divided by the sum of weights
+    n_iter: int
+    converged: bool
+
+
+def fit_plackett_luce(
+    X: Scores,
+    weights: Matrix | None = None,
+    *,
+    missing: str = "raise",
+    prior: float = 0.0,
+    method: str = "newton",
+    tol: float = 1e-9,
+    max_iter: int = 1000,
+) -> PlackettLuceFit:
+    r"""Fit Plackett-Luce worths :math:`v = e^{\theta}` to rankings.
+
+    With the items of ranking r in order :math:`r_1, r_2, \dots` what is maximised is
+
+    .. math:: \sum_r w_r \sum_i \Big(\theta_{r_i} - \log \sum_{j \ge i} e^{\theta_{r_j}}\Big)
+              + \alpha \sum_c \Big(\theta_c - \log \sum_b e^{\theta_b}\Big)
+
+    which is concave in the logits (Plackett, Appl. Statist. 24(2), 1975). The second sum is the prior: every item was
+    chosen :math:`\alpha` more times, out of all n. It is the Gamma prior of shape :math:`\alpha + 1` on worths
+    (Caron and Doucet, J. Comput. Graph. Stat. 21(1), 2012), whose rate only sets their scale, and with it there is
+    always one maximum.
+
+    Without it there is one only if the items can't be split in two groups of which one was never preferred to the
+    other: where a chain of preferences leads from every item to every other (Hunter, Ann. Statist. 32(1), 2004).
+
+    Args:
+        X: ``(m, n)`` scores without ties, one ranking a row: larger = preferred, NaN = unranked.
+        weights: ``(m,)`` at least 0; None means 1 each. Weighing a row is the same as repeating it.
+        missing: what unranked items mean.
+
+            * "raise": an error.
+            * "interleaving": anything. The items of a row were ranked among themselves (a sub-ranking).
+            * "topk": less preferred than all ranked items: every choice was among all items not yet placed.
+        prior: :math:`\alpha`, at least 0.
+        method: "newton", or "mm" for Hunter's minorisation-maximisation, whose steps cost less and need no n x n
+            matrix, but are many more.
+        tol: stop when no derivative in a logit exceeds ``tol`` times the sum of weights.
+        max_iter: steps at most.
+
+    Returns:
+        :class:`PlackettLuceFit`, arrays for NumPy and tensors for torch, float64. Standard errors are those of
+        logits that add up to 0; a difference i - j has the variance ``C[i, i] + C[j, j] - 2 C[i, j]`` of the
+        covariance C. Like the log-likelihood they count a weight as so many rankings.
+
+    Raises:
+        ValueError: tied items, unranked items with ``missing="raise"``, weights that are negative, not finite or all 0,
+            and, without a prior, data for which there is no maximum; the message lists the groups of items within
+            which there is one.
+        TypeError: scores or weights that are not real numbers.
+
+    Warns:
+        RuntimeWarning: the fit stopped before the derivatives were small enough.
+
+    Example:
+        >>> fit = fit_plackett_luce(np.array([[2.0, 1.0]] * 3 + [[1.0, 2.0]]))
+        >>> np.exp(fit.logits[0] - fit.logits[1]).round(6).item()
+        3.0
+    """
+    check_choice(missing, "missing", MISSING)
+    check_choice(method, "method", METHODS)
+    check_finite(prior, "prior", 0)
+    check_finite(tol, "tol", 0)
+    check_count(max_iter, "max_iter", least=0)
+    scores, foreign = as_scores(X, "X")
+    if scores.ndim != 2:
+        raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix (rankings, items)")
+    weight = as_weights(weights, scores).detach()
+    if weight.ndim != 1:
+        raise ValueError(f"weights has shape {tuple(weight.shape)}; expected one weight for each ranking")
+    ranks, _ = dense_ranks(scores, REMEDY if missing == "raise" else "allow", "X")
+    refuse_ties(ranks, "X", "Plackett-Luce has no ties: break them, for example at random, or leave items out (NaN)")
+    used = weight > 0
+    choices, weight = choices_of(ranks[used], missing), weight[used]
+    if prior == 0:
+        refuse_no_maximum(choices)
+    problem = _Problem(choices, weight, float(prior))
+    worths = torch.full((scores.shape[-1],), 1 / scores.shape[-1], dtype=torch.float64, device=scores.device)
+    fit = _ascend(problem, worths, method, tol * float(weight.sum()), max_iter)
+    return fit if not foreign else fit._replace(**{name: to_numpy(getattr(fit, name)) for name in _ARRAYS})
+
+
+_ARRAYS = ("logits", "covariance", "standard_errors")
+
+
+class _Problem(NamedTuple):
+    """What is maximised: the penalised log-likelihood, its gradient and its information in the logits."""
+
+    choices: Choices  # (m, n)
+    weights: Tensor  # (m,)
+    prior: float
+
+    def statistics(self, worths: Tensor) -> ChoiceStatistics:
+        return choice_statistics(self.choices, worths, self.weights)
+
+    def objective(self, statistics: ChoiceStatistics, worths: Tensor) -> float:
+        log_prior = self.prior * (worths.log() - worths.sum().log()).sum()
+        return float(statistics.log_likelihood + log_prior)
+
+    def gradient(self, statistics: ChoiceStatistics, worths: Tensor) -> Tensor:
+        share = worths / worths.sum()
+        return statistics.wins - worths * statistics.rates + self.prior * (1 - worths.shape[0] * share)
+
+    def information(self, statistics: ChoiceStatistics, worths: Tensor) -> Tensor:
+        """Minus the second derivatives, ``(n, n)``: the covariance of each choice among those on offer, added up."""
+        tails = worths_on_offer(self.choices, worths)
+        until = (self.choices.made / tails).square().cumsum(dim=-1) * self.choices.offered
+        until = until.gather(-1, self.choices.place)
+        # Two items are on offer together until the first of them is placed, and sums over places only grow.
+        together = torch.stack([self.weights @ torch.minimum(until, column[:, None]) for column in until.unbind(-1)])
+        share = worths / worths.sum()
+        n = worths.shape[0]
+        diagonal = worths * statistics.rates + self.prior * n * share
+        return diagonal.diag() - worths * worths[:, None] * together - self.prior * n * share * share[:, None]
+
+
+def _ascend(problem: _Problem, worths: Tensor, method: str, tol: float, max_iter: int) -> PlackettLuceFit:
+    """Go uphill from ``worths`` until no derivative exceeds ``tol``."""
+    statistics = problem.statistics(worths)
+    objective = [problem.objective(statistics, worths)]
+    n_iter = 0
+    while n_iter < max_iter and float(problem.gradient(statistics, worths).abs().max()) > tol:
+        if method == "mm":
+            worths = mm_update(statistics, worths, problem.prior)
+        else:
+            worths = _newton_step(problem, statistics, worths)
+        statistics = problem.statistics(worths)
+        objective.append(problem.objective(statistics, worths))
+        n_iter += 1
+    slope = float(problem.gradient(statistics, worths).abs().max())
+    if slope > tol:
+        warnings.warn(
+            f"Plackett-Luce did not converge in {n_iter} steps: the largest derivative is {slope:.3g}, "
+            f"{tol:.3g} was asked for; raise max_iter or tol",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    covariance = inverse_information(problem.information(statistics, worths))
+    logits = worths.log()
+    return PlackettLuceFit(
+        logits=logits - logits.mean(),
+        covariance=covariance,
+        standard_errors=covariance.diagonal().sqrt(),
+        log_likelihood=float(statistics.log_likelihood),
+        objective=objective,
+        gradient=slope / float(problem.weights.sum()),
+        n_iter=n_iter,
+        converged=slope <= tol,
+    )
+
+
+def _newton_step(problem: _Problem, statistics: ChoiceStatistics, worths: Tensor) -> Tensor:
+    """Worths after a Newton step in the logits, halved until the objective grows as it should."""
+    gradient = problem.gradient(statistics, worths)
+    step = inverse_information(problem.information(statistics, worths)) @ gradient
+    here, promised = problem.objective(statistics, worths), float(gradient @ step)
+    length = 1.0
+    while True:
+        logits = worths.log() + length * step
+        there = (logits - logits.max()).exp()
+        gain = problem.objective(problem.statistics(there), there) - here
+        # At the maximum gains drown in rounding: then the full step is as good as any.
+        if gain >= _LEAST_GAIN * length * promised or promised <= 1e-12 * abs(here) or length < 1e-6:
+            return there
+        length /= 2
+
+
+def inverse_information(information: Tensor) -> Tensor:
+    """Inverse on vectors that add up to 0; the information knows nothing of a constant added to all logits."""
+    n = information.shape[-1]
+    size = information.diagonal().mean().clamp(min=torch.finfo(information.dtype).tiny)
+    inverse = torch.linalg.inv(information + size / n)
+    return inverse - 1 / (n * size)
