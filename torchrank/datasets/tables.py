@@ -90,7 +90,8 @@ def ranking_data(
         names = tuple(map(str, items if items is not None else columns if columns is not None else range(n)))
     if len(names) != scores.shape[1]:
         raise ValueError(f"items has {len(names)} names; the table ranks {scores.shape[1]} items")
-    rankers = about.pop("rankers", tuple(map(str, getattr(table, "index", ()))))
+    is_frame = hasattr(table, "columns")
+    rankers = about.pop("rankers", tuple(map(str, table.index)) if is_frame else ())
     return RankingData(scores, names, _weights(weights, len(scores)), rankers, **about)
 
 
