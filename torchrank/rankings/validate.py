@@ -193,30 +193,6 @@ def check_count(value: object, name: str, least: int, unit: str = "") -> None:
         raise ValueError(f"{name}={value!r} is too small; it must be at least {least} {unit}".rstrip())
 
 
-def row_weights(weights: Matrix | None, rows: int, device: torch.device) -> Tensor:
-    """How much each of ``rows`` rankings counts, ``(rows,)`` float64; None means 1 each.
-
-    Raises:
-        TypeError: not real numbers.
-        ValueError: another shape, a weight that is negative, infinite or NaN, or none above 0.
-    """
-    if weights is None:
-        return torch.ones(rows, dtype=torch.float64, device=device)
-    given = weights if isinstance(weights, Tensor) else from_array(np.asarray(weights), "weights")
-    if given.is_complex():
-        raise TypeError(f"weights have dtype {given.dtype}; expected real numbers")
-    if given.shape != (rows,):
-        raise ValueError(f"weights have shape {tuple(given.shape)}; expected ({rows},), one for each ranking")
-    numbers = given.detach().to(device, torch.float64)
-    legal = (numbers >= 0) & numbers.isfinite()
-    if not bool(legal.all()):
-        row = int((~legal).nonzero()[0])
-        raise ValueError(f"weights[{row}] is {numbers[row].item()!r}; weights must be finite and at least 0")
-    if rows and not bool((numbers > 0).any()):
-        raise ValueError("weights are all 0; at least one ranking has to count")
-    return numbers
-
-
 def refuse_unranked(ranks: Tensor, name: str, remedy: str) -> None:
     """Raise ``ValueError`` naming the first unranked item of ``ranks`` (..., n); looks at values: for use in ops."""
     if ranks.numel() == 0 or int(ranks.numpy().min() if ranks.device.type == "cpu" else ranks.min()) >= 0:
