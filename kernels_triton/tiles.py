@@ -34,6 +34,18 @@ class InversionTile(NamedTuple):
     warps: int
 
 
+class SmoothedTile(NamedTuple):
+    """One program of the smoothed Gram matrix or of its gradient; the fields of :class:`SignTile`."""
+
+    rows_x: int
+    rows_y: int
+    items: int
+    chunk: int
+    warps: int
+    registers: int
+    stages: int = 3
+
+
 # (architecture, are there few rows, are ranks in half precision)
 SIGNS = {
     (90, False, True): SignTile(128, 128, 32, chunk=1024, warps=8, registers=128),
@@ -46,6 +58,19 @@ SIGNS = {
     (80, True, False): SignTile(64, 64, 32, chunk=2048, warps=4, registers=168),
 }
 FEW_ROWS = 64
+
+SMOOTHED = {
+    (90, False): SmoothedTile(128, 64, 32, chunk=256, warps=8, registers=128),
+    (90, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=128),
+    (80, False): SmoothedTile(128, 64, 32, chunk=256, warps=8, registers=128),
+    (80, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=128),
+}
+SMOOTHED_GRADIENT = {
+    (90, False): SmoothedTile(128, 32, 32, chunk=256, warps=8, registers=128),
+    (90, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=168),
+    (80, False): SmoothedTile(64, 32, 32, chunk=256, warps=4, registers=128),
+    (80, True): SmoothedTile(64, 32, 32, chunk=256, warps=4, registers=128),
+}
 
 # Up to how many items each tile serves, by architecture; the last one serves all beyond.
 _INVERSIONS = (
@@ -68,6 +93,16 @@ def architecture(capability: tuple[int, int]) -> int:
 def sign_tile(arch: int, rows: int, half: bool) -> SignTile:
     """Tile of the sign product for the longer side's number of rankings and the precision of the ranks."""
     return SIGNS[arch, rows <= FEW_ROWS, half]
+
+
+def smoothed_tile(arch: int, rows: int) -> SmoothedTile:
+    """Tile of the smoothed Gram matrix for the longer side's number of rankings."""
+    return SMOOTHED[arch, rows <= FEW_ROWS]
+
+
+def smoothed_gradient_tile(arch: int, rows: int) -> SmoothedTile:
+    """Tile of its gradient, likewise."""
+    return SMOOTHED_GRADIENT[arch, rows <= FEW_ROWS]
 
 
 def inversion_tile(arch: int, n: int) -> InversionTile:

@@ -1,0 +1,209 @@
+# pyright: reportCallIssue=false
+# Triton rewrites the launches of kernels, which the type checker does not see.
+"""The smoothed Kendall kernel and its gradient on a CUDA device: the launchers behind the ops of those names."""
+
+from contextlib import AbstractContextManager, nullcontext
+from math import gcd
+
+import torch
+import triton
+from torch import Tensor
+
+from kernels_triton import pairwise, smoothed_kernels, tiles
+from kernels_triton.blocks import blocks
+
+NOISES = ("uniform", "gaussian")
+_MOST_ITEMS = 2**22  # chunks of items are numbered in 16 bits
+_WINDOWS = (2.0**-120, 2.0**120)  # single precision has room for its multiples and their inverse
+
+
+def suits(x: Tensor, window: float) -> bool:
+    """Whether the kernels can take such scores and window; what they can't belongs to plain torch."""
+    return x.dtype == torch.float32 and x.shape[2] <= _MOST_ITEMS and _WINDOWS[0] <= window <= _WINDOWS[1]
+
+
+def launch(x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace: int) -> Tensor:
+    """Mean product of the expected signs of two rankings over all pairs of items, ``(b, m, m2)`` float32.
+
+    Args:
+        x: ``(b, m, n)`` scores without NaN; infinite ones are ordinary.
+        y: ``(b, m2, n)`` on the same device, or None for ``x`` (then the result is symmetric bit for bit).
+        window: one positive number that :func:`suits`.
+        noise: one of :data:`NOISES`.
+        workspace: bytes of scratch beside inputs and outputs; exceeded only where one tile needs more.
+
+    The same bits come out of every run. Errors against float64 are below 1e-6: expected signs and their products are
+    rounded as :mod:`kernels_triton.smoothed_kernels` says. Never waits for the device. Runs on CPU tensors where
+    Triton interprets kernels.
+    """
+    b, m, n = x.shape
+    m2 = m if y is None else y.shape[1]
+    out = torch.empty((b, m, m2), dtype=torch.float32, device=x.device)
+    if out.numel() == 0:
+        return out
+    with _on_device(x):
+        tile = tiles.smoothed_tile(_architecture(x), max(m, m2))
+        rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
+        bits = 62 - (items * items // 2).bit_length()  # for the fraction, so that sums stay below 2**63
+        for block in blocks(x, y, row_bytes=items * 4, pair_bytes=16, workspace=workspace):
+            scores_x, scores_y = block.rankings(x, y)
+            px = _prepare(scores_x, rows, items)
+            py = px if block.symmetric else _prepare(scores_y, rows, items)
+            part = out[block.batch, block.x, block.y]
+            sums = torch.zeros(part.shape, dtype=torch.int64, device=x.device)
+            programs = len(part) * (px.shape[2] // tile.rows_x) * (py.shape[2] // tile.rows_y) * (items // tile.items)
+            smoothed_kernels.gram_kernel[(programs, triton.cdiv(items, tile.chunk) + 1)](
+                px,
+                py,
+                sums,
+                *part.shape[1:],
+                px.shape[2],
+                py.shape[2],
+                items,
+                sums.stride(0),
+                sums.stride(1),
+                *_scales(window, bits),
+                SYMMETRIC=block.symmetric,
+                GAUSSIAN=noise == "gaussian",
+                BX=tile.rows_x,
+                BY=tile.rows_y,
+                BK=tile.items,
+                CHUNK=tile.chunk,
+                num_warps=tile.warps,
+                num_stages=tile.stages,
+                maxnreg=tile.registers,
+            )
+            sums -= n * (items - n) << bits  # pairs with padding
+            part.copy_(sums.double().div_(float(n * (n - 1) // 2 << bits)))
+        if y is None:
+            pairwise.mirror(out)
+    return out
+
+
+def launch_backward(
+    gradient: Tensor, x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients for ``x``, ``y`` (no elements for None) and the window, from that of the Gram matrix ``(b, m, m2)``.
+
+    Arguments as for :func:`launch`, and ``gradient``, float32, of any strides. Those for the scores are float32, that
+    for the window a float64 number. Weights are rounded to 2**-24 of the largest of their row. A row whose weights are
+    not all finite gets a gradient that is not finite.
+    """
+    other = x if y is None else y
+    n = x.shape[2]
+    for_x, for_y = torch.zeros_like(x), torch.zeros_like(x[:0] if y is None else y)
+    for_window = torch.zeros((), dtype=torch.float64, device=x.device)
+    if gradient.numel() == 0:
+        return for_x, for_y, for_window
+    with _on_device(x):
+        tile = tiles.smoothed_gradient_tile(_architecture(x), max(gradient.shape[1:]))
+        rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
+        # A prepared row, its gradient as an integer, and that as a number.
+        for block in blocks(x, other, row_bytes=items * 20, pair_bytes=8, workspace=workspace):
+            px, py = (_prepare(scores, rows, items) for scores in block.rankings(x, other))
+            weights = gradient[block.batch, block.x, block.y]
+            mirrored = gradient[block.batch, block.y, block.x] if y is None else None
+            moment = _pull_back(weights, mirrored, px, py, for_x[block.batch, block.x], window, noise, tile)
+            for_window -= moment
+            if y is not None:
+                moment = _pull_back(weights.mT, None, py, px, for_y[block.batch, block.y], window, noise, tile)
+                for_window -= moment
+        for_window /= window
+    return for_x, for_y, for_window
+
+
+def _pull_back(
+    weights: Tensor,  # (b, m, m2), any strides
+    mirrored: Tensor | None,  # (b, m2, m) of the same strides, whose transpose is to be added
+    px: Tensor,  # (b, items, rows_x) prepared scores
+    py: Tensor,  # (b, items, rows_y)
+    gradient: Tensor,  # (b, m, n) to which to add
+    window: float,
+    noise: str,
+    tile: tiles.SmoothedTile,
+) -> Tensor:
+    """Add the gradient of the sum of weights times Gram matrix for the x side; returns its product with x."""
+    b, m, m2 = weights.shape
+    n, (items, rows_x), rows_y = gradient.shape[2], px.shape[1:], py.shape[2]
+    largest = _largest(weights, -1) if mirrored is None else _largest(weights, -1) + _largest(mirrored, -2)
+    exponent = torch.frexp(largest).exponent.clamp_(-120, 120)
+    halves = torch.empty((b, 2, rows_x, rows_y), dtype=torch.float16, device=px.device)
+    block = gcd(32, rows_x, rows_y)
+    smoothed_kernels.weights_kernel[(b * (rows_x // block) * (rows_y // block),)](
+        weights,
+        weights if mirrored is None else mirrored,
+        torch.ldexp(torch.ones_like(largest), -exponent),
+        halves,
+        m,
+        m2,
+        *weights.stride(),
+        rows_x,
+        rows_y,
+        BOTH=mirrored is not None,
+        BLOCK=block,
+    )
+    bits = 62 - (2 * m2 * items).bit_length()
+    moment_bits = 62 - (m2 * items * items).bit_length()
+    sums = torch.zeros((b, items, rows_x), dtype=torch.int64, device=px.device)
+    moments = torch.zeros((b, rows_x), dtype=torch.int64, device=px.device)
+    smoothed_kernels.gradient_kernel[
+        (b * (rows_x // tile.rows_x) * (items // tile.items), triton.cdiv(items, tile.chunk) + 1)
+    ](
+        px,
+        py,
+        halves,
+        sums,
+        moments,
+        rows_x,
+        rows_y,
+        items,
+        *_scales(window, bits),
+        2.0**moment_bits,
+        GAUSSIAN=noise == "gaussian",
+        BX=tile.rows_x,
+        BY=tile.rows_y,
+        BK=tile.items,
+        CHUNK=tile.chunk,
+        num_warps=tile.warps,
+        num_stages=tile.stages,
+        maxnreg=tile.registers,
+    )
+    factor = torch.ldexp(largest.double() * 0 + 1, exponent) / (n * (n - 1) // 2)  # not finite where weights are not
+    by_item = sums[:, :n, :m].mT.double().mul_(factor[..., None] * 2.0**-bits / window)
+    gradient += by_item
+    return (moments[:, :m] * factor).sum() * 2.0**-moment_bits
+
+
+def _prepare(scores: Tensor, rows_multiple: int, items: int) -> Tensor:
+    """Scores as the kernels read them, (b, items, rows), padded to whole tiles."""
+    b, m, n = scores.shape
+    rows = _round_up(m, rows_multiple)
+    out = torch.empty((b, items, rows), dtype=torch.float32, device=scores.device)
+    block = gcd(32, rows, items)
+    smoothed_kernels.prepare_kernel[(b * (rows // block) * (items // block),)](
+        scores, out, m, n, *scores.stride(), rows, items, BLOCK=block
+    )
+    return out
+
+
+def _largest(weights: Tensor, dim: int) -> Tensor:
+    """The largest absolute value along a dimension, without a copy of the matrix; NaN where one is NaN."""
+    low, high = weights.aminmax(dim=dim)
+    return torch.maximum(-low, high)
+
+
+def _scales(window: float, bits: int) -> tuple[float, float]:
+    """What turns differences of prepared scores into windows, and sums into fixed-point numbers."""
+    return 1 / (window * smoothed_kernels.SHRINK.value), 2.0**bits
+
+
+def _on_device(x: Tensor) -> AbstractContextManager[object]:
+    return torch.cuda.device(x.device) if x.is_cuda else nullcontext()
+
+
+def _architecture(x: Tensor) -> int:
+    return tiles.architecture(torch.cuda.get_device_capability(x.device)) if x.is_cuda else 90
+
+
+def _round_up(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple
