@@ -180,7 +180,11 @@ def test_an_engine_that_the_device_lacks(function, monkeypatch):
             ValueError,
             "KendallKernel has no parameter 'lam'; it has",
         ),
-        (lambda: KendallKernel(variant="c")(X), ValueError, "variant='c' is unknown"),
+        (lambda: KendallKernel(variant="c"), ValueError, "variant='c' is unknown"),
+        (lambda: KendallKernel(missing="c"), ValueError, "missing='c' is unknown; choose one of 'raise'"),
+        (lambda: KendallKernel(method="c"), ValueError, "method='c' is unknown; choose one of 'auto'"),
+        (lambda: MallowsKernel(missing="c"), ValueError, "missing='c' is unknown; choose one of 'raise'"),
+        (lambda: MallowsKernel(method="c"), ValueError, "method='c' is unknown; choose one of 'auto'"),
     ],
 )
 def test_kernel_modules(make, error, message):

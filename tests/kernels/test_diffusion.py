@@ -75,6 +75,12 @@ def test_positive_definite():
         assert np.linalg.eigvalsh(diffusion_gram(S4, beta=beta)).min() == pytest.approx(math.exp(-6 * beta), rel=1e-6)
 
 
+def test_gradients_of_scores_are_refused():
+    X = torch.tensor([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]], requires_grad=True)
+    with pytest.raises(RuntimeError, match="piecewise constant in the scores"):
+        diffusion_gram(X, beta=0.5).sum().backward()
+
+
 def test_batches_dtypes_and_kinds():
     X = torch.randn(3, 1, 4, 5, generator=torch.Generator().manual_seed(0))
     Y = torch.randn(2, 6, 5, generator=torch.Generator().manual_seed(1))

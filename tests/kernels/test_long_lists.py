@@ -1,5 +1,7 @@
 """partial_kendall_gram: lists of items against the kernel of the same rankings as score matrices."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -54,7 +56,26 @@ def test_tensors_stay_tensors_and_nothing_is_an_empty_matrix():
     assert K.dtype == torch.float64
     assert orders.tolist() == [[1, 0, -1], [2, 1, 0]]
     assert partial_kendall_gram([], [[0]], n_items=4).shape == (0, 1)
-    assert not partial_kendall_gram([[], []], n_items=4).any()
+    nothing = partial_kendall_gram([[], []], n_items=4)
+    assert not nothing.any()
+    assert not np.signbit(nothing).any()
+    for one, other in ((orders, orders.numpy()), (orders.numpy(), orders)):
+        K = partial_kendall_gram(one, other, n_items=4)
+        assert isinstance(K, torch.Tensor)
+        torch.testing.assert_close(K, partial_kendall_gram(orders, n_items=4), rtol=0, atol=1e-15)
+
+
+def test_more_items_than_integers_count_pairs_of():
+    K = partial_kendall_gram([[0, 10**12]], n_items=10**13, kind="topk")
+    assert K[0, 0] == pytest.approx((1 + 2 * (10**13 - 2)) / (10**13 * (10**13 - 1) / 2), rel=1e-15)
+
+
+def test_layouts_without_warnings():
+    orders = torch.arange(6, dtype=torch.int32).reshape(3, 2).T
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        K = partial_kendall_gram(orders, n_items=6)
+    assert torch.equal(K, partial_kendall_gram(orders.contiguous(), n_items=6))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +84,21 @@ def test_tensors_stay_tensors_and_nothing_is_an_empty_matrix():
         (lambda: partial_kendall_gram([[0, 5]], n_items=5), ValueError, "orders has 5 at row 0, place 1; expected"),
         (lambda: partial_kendall_gram([[0]], [[1, 1]], n_items=5), ValueError, "orders2 lists item 1 twice in row 0"),
         (lambda: partial_kendall_gram([[0]], n_items=1), ValueError, "n_items=1 is too small"),
-        (lambda: partial_kendall_gram([[0]], n_items=5, kind="best"), ValueError, "kind has 'best'; choose one of 'interleaving', 'topk'"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, kind="best"), ValueError, "kind has 'best'; choose one of"),
+        (
+            lambda: partial_kendall_gram([[0]], n_items=5, kind=["topk"] * 2),
+            ValueError,
+            "kind has 2 words; expected one",
+        ),
+        (lambda: partial_kendall_gram([[0]], n_items=5, kind=[["topk"]]), ValueError, r"kind has shape \(1, 1\)"),
+        (
+            lambda: partial_kendall_gram([[0]], n_items=5, kind2="topk"),
+            ValueError,
+            "kind2 is for orders2, which is None",
+        ),
+        (lambda: partial_kendall_gram([[0]], [[0]], n_items=5, kind=["topk"]), ValueError, "pass kind2 for those of"),
+        (lambda: partial_kendall_gram([[0]], n_items=2**64), ValueError, "n_items=18446744073709551616 is too large"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, workspace=0), ValueError, "workspace=0 is too small"),
         (lambda: partial_kendall_gram(np.array([[0.5]]), n_items=5), TypeError, "orders has dtype"),
         (lambda: partial_kendall_gram([[0]], n_items=5, variant="c"), ValueError, "variant='c' is unknown"),
     ],

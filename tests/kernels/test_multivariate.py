@@ -70,8 +70,14 @@ def test_positive_semi_definite():
         ({"X": X, "weights": [0.5, 0.7, -0.2]}, ValueError, r"weights\[2\]=-0\.2 is out of range"),
         ({"X": X, "weights": [0.5, math.nan, 0.5]}, ValueError, r"weights\[1\]=nan is out of range"),
         ({"X": X, "weights": [0.5, 0.2, 0.2]}, ValueError, r"weights add up to 0\.8999.*; they must add up to 1"),
-        ({"X": X, "weights": [0.5, 0.5]}, ValueError, r"weights has shape \(2,\) .* expected 3 floating-point numbers"),
-        ({"X": X, "weights": torch.tensor([1, 0, 0])}, ValueError, "dtype torch.int64; expected 3 floating-point"),
+        ({"X": X, "weights": [0.5, 0.5]}, ValueError, r"weights has shape \(2,\) .* expected 3 real numbers"),
+        ({"X": X, "weights": [[0.5, 0.5, 0.0]]}, ValueError, r"weights has shape \(1, 3\)"),
+        ({"X": X, "weights": 1.0}, ValueError, r"weights has shape \(\)"),
+        ({"X": X, "weights": "abc"}, TypeError, "weights has dtype <U3"),
+        ({"X": X, "kernel": "kendall"}, TypeError, "kernel has 'kendall' for part 0; expected a function"),
+        ({"X": X, "kernel": [kendall_gram, None, 3]}, TypeError, "kernel has None for part 1; expected a function"),
+        ({"X": X, "kernel": lambda x, y: np.zeros(3)}, ValueError, r"the kernel of part 0 gives shape \(3,\)"),
+        ({"X": [X[0], X[1] * math.nan]}, ValueError, r"part 1: X has NaN .* at row 0, item 0"),
         ({"X": X, "Y": Y[:2]}, ValueError, "3 parts of X and 2 parts of Y"),
         ({"X": X, "kernel": [kendall_gram]}, ValueError, "3 parts of X and 1 kernels"),
         ({"X": []}, ValueError, "X has no parts"),
@@ -154,13 +160,31 @@ def test_settings_duplicates_and_state():
     assert "sizes=[7, 4, 12]" in repr(kernel)
 
 
+def test_matrices_need_sizes():
+    for sides, name in (((np.hstack(X),), "X"), ((X, np.hstack(Y)), "Y")):
+        with pytest.raises(TypeError, match=f"{name} is one matrix; pass a list of parts, or construct"):
+            module()(*sides)
+
+
+def test_weights_may_be_integers():
+    expected = kendall_gram(X[0])
+    for weights in ([1, 0, 0], np.array([1, 0, 0]), torch.tensor([1, 0, 0]), np.float32([1, 0, 0])):
+        assert np.array_equal(multivariate_gram(X, weights=weights), expected)
+
+
 @pytest.mark.parametrize(
     ("construct", "error", "message"),
     [
         (lambda: MultivariateKernel([]), ValueError, "kernels is empty"),
-        (lambda: MultivariateKernel([kendall_gram]), TypeError, "not a Module subclass"),
+        (
+            lambda: MultivariateKernel([kendall_gram]),
+            TypeError,
+            r"kernels\[0\] is <function kendall_gram.*expected a kernel module",
+        ),
         (lambda: module(weights=[0.5, 0.5, 0.0]), ValueError, "a learnable weight has to be above 0"),
         (lambda: module(weights=[0.5, 0.5]), ValueError, r"weights has shape \(2,\)"),
+        (lambda: module(sizes=[3, 0, 2]), ValueError, r"sizes\[1\]=0 is too small"),
+        (lambda: module(sizes=[3, 2, 2.5]), TypeError, r"sizes\[2\] must be an integer"),
         (lambda: module(sizes=[3]), ValueError, "sizes has 1 entries for 3 kernels"),
     ],
 )

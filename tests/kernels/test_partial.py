@@ -157,6 +157,7 @@ def test_kinds_broadcast_over_batch_dimensions():
             lambda X: kendall_gram(np.stack([X, X]), missing="topk", kind=[["topk", "topk"]] * 3),
             r"batch dimensions \(3,\) of kind and \(3,\) of kind_y do not broadcast with \(2,\)",
         ),
+        (lambda X: kendall_gram(X, missing="topk", kind_y="topk"), "kind_y is for Y, which is None"),
         (lambda X: pair_counts(X, missing="topk"), "missing='topk' gives expected signs, not counts"),
         (lambda X: kendall_distance(X, missing="topk", tie_penalty=0.5), "tie_penalty=0.25"),
         (

@@ -135,6 +135,14 @@ def test_numpy_arrays_of_any_kind(dtype):
     assert smoothed_kendall_gram(values.tolist(), window=7).dtype == np.float64
 
 
+def test_masks_and_lengths_of_rows_are_not_lost():
+    for function in (smoothed_kendall_gram, smoothed_features):
+        with pytest.raises(TypeError, match="X is a masked array, whose mask would be lost"):
+            function(np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]]), window=1.0)
+        with pytest.raises(ValueError, match="X is not a matrix of scores: rows need one score for every item"):
+            function([[1.0, 2.0], [1.0]], window=1.0)
+
+
 def test_invariances():
     X = RNG.standard_normal((6, 20))
     K = smoothed_kendall_gram(X, window=0.8)

@@ -130,8 +130,33 @@ def test_weights_of_other_dtypes():
 def test_only_for_complete_rankings():
     with pytest.raises(ValueError, match="pairs needs complete rankings"):
         kendall_gram(X, pairs=WEIGHTS, missing="topk")
+    with pytest.raises(ValueError, match=r"pairs needs complete rankings, .* kind='topk'"):
+        kendall_gram(X, pairs=WEIGHTS, kind="topk")
     with pytest.raises(ValueError, match=r"X has NaN .* at row 0, item 0"):
         kendall_gram(np.full((1, 7), np.nan), pairs=WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"method": "signs"}, RuntimeError, "method='signs' has no engine for pairs, which torch multiplies"),
+        ({"method": "fast"}, ValueError, "method='fast' is unknown"),
+        ({"workspace": 0}, ValueError, "workspace=0 is too small"),
+        ({"missing": "some"}, ValueError, "missing='some' is unknown"),
+    ],
+)
+def test_other_arguments_are_checked_as_without_pairs(arguments, error, message):
+    with pytest.raises(error, match=message):
+        kendall_gram(X, pairs=WEIGHTS, **arguments)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_powers_do_not_magnify_rounding(dtype):
+    K = kendall_gram(torch.from_numpy(Y)).to(dtype)
+    exact = polynomial_gram(K.double(), degree=10**6, scale=2.0)
+    result = polynomial_gram(K, degree=10**6, scale=2.0)
+    assert result.dtype == dtype
+    torch.testing.assert_close(result, exact.to(dtype), rtol=0, atol=0)
 
 
 def test_polynomial_family():

@@ -78,6 +78,8 @@ def count_pairs(
             f"kind is for missing='interleaving' or 'topk', whose default it overrides; missing={missing!r}"
         )
     pair = score_pair(X, Y)
+    if kind_y is not None and Y is None:
+        raise ValueError("kind_y is for Y, which is None: X is compared with itself, and kind speaks of its rows")
     x, strict_x = dense_ranks(pair.X, "allow", "X")
     y, strict_y = (None, strict_x) if pair.Y is None else dense_ranks(pair.Y, "allow", "Y")
     floats = pair.X.is_floating_point() or (pair.Y is not None and pair.Y.is_floating_point())

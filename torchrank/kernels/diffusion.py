@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.kernels.gradient import without_gradient
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.validate import Matrix, Scores, check_at_least, score_pair
 
@@ -39,13 +40,15 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
         beta: how long heat spreads, at least 0.
 
     Returns:
-        ``(..., m, m2)``, dtype and kind as for :func:`torchrank.kendall_gram`; no entry is negative. There is no
-        gradient. The column is kept, so that further calls with the same n and ``beta`` are fast.
+        ``(..., m, m2)``, dtype and kind as for :func:`torchrank.kendall_gram`; no entry is negative. The result
+        is piecewise constant in the scores: asking for its gradient raises. The column is kept, so that further calls
+        with the same n and ``beta`` are fast.
 
     Raises:
         ValueError: ties or unranked items (naming the row), more than 9 items, ``beta`` negative or NaN; shapes or
             devices that do not fit.
         TypeError: scores that are not real numbers.
+        RuntimeError: backward through the scores.
 
     Example:
         >>> diffusion_gram(np.array([[1.0, 2.0], [2.0, 1.0]]), beta=0.5).round(3).tolist()
@@ -71,7 +74,7 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
         rows = slice(start, start + step)
         relative = torch.take_along_dim(y[..., None, :, :], items[..., rows, None, :], dim=-1)
         result[..., rows, :] = column[_number(relative)].to(pair.dtype)
-    return pair.wrap(result)
+    return pair.wrap(without_gradient(result, pair.X, pair.Y))
 
 
 def _total_ranks(scores: Tensor, name: str) -> Tensor:

@@ -7,18 +7,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.counts import Counts, count_pairs
+from torchrank.kernels.counts import MISSING, Counts, count_pairs
 from torchrank.kernels.gradient import without_gradient
 from torchrank.kernels.partial import KINDS, Kind
 from torchrank.kernels.weighted_pairs import weighted_kendall
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.ops.pair_counts import WORKSPACE
+from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.rankings.validate import (
     Matrix,
     ScorePair,
     Scores,
     as_scores,
     check_choice,
+    check_count,
     check_finite,
     real_dtype,
     to_numpy,
@@ -90,7 +91,7 @@ def kendall_gram(
         ValueError: unranked items with ``missing="raise"``; fewer than two items; shapes, devices or words that do not
             fit.
         TypeError: scores that are not real numbers.
-        RuntimeError: ``method`` has no engine on this device; backward through the scores (see below).
+        RuntimeError: ``method`` has no engine on this device or for ``pairs``; backward through the scores (see below).
 
     The result is piecewise constant in the scores, so there is no gradient with respect to them, and asking raises.
 
@@ -101,8 +102,15 @@ def kendall_gram(
     variant = ("a" if missing in KINDS else "b") if variant is None else variant
     check_choice(variant, "variant", VARIANTS)
     if pairs is not None:
-        if missing != "raise":
-            raise ValueError(f"pairs needs complete rankings, missing='raise'; got missing={missing!r}")
+        check_choice(missing, "missing", MISSING)
+        check_choice(method, "method", METHODS)
+        check_count(workspace, "workspace", least=2**10, unit="bytes")
+        if missing != "raise" or kind is not None or kind_y is not None:
+            raise ValueError(
+                f"pairs needs complete rankings, missing='raise' without kind; got missing={missing!r}, kind={kind!r}"
+            )
+        if method in ("signs", "inversions"):
+            raise RuntimeError(f"method={method!r} has no engine for pairs, which torch multiplies; use method='auto'")
         return weighted_kendall(X, Y, pairs, variant=variant, workspace=workspace)
     counts, pair = count_pairs(
         X,

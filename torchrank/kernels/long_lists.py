@@ -20,6 +20,7 @@ from torchrank.rankings.convert import as_orders
 from torchrank.rankings.validate import Matrix, check_choice, check_count, to_numpy
 
 Orders = Tensor | np.ndarray | Sequence[Sequence[int]]
+_MOST_ITEMS = 2**53
 _BYTES_A_CELL = 40  # of the matrices of the formula, for each ranking and listed item
 
 
@@ -44,32 +45,42 @@ def partial_kendall_gram(
         n_items: number of items, listed or not.
         kind: "interleaving" if items that a list leaves out may stand anywhere among its own, "topk" if below all of
             them; one word, or one for each list.
-        kind2: the same for ``orders2``; None means ``kind`` if that is one word.
+        kind2: the same for ``orders2``; None means ``kind``, if that is one word.
         variant: "a" for the mean Kendall kernel over all total rankings that agree with the lists, "b" for its cosine.
         workspace: bytes up to which dense matrices of lists and different items are used, which are faster for few
             items.
 
     Returns:
-        ``(m, m2)`` float64; a NumPy array unless ``orders`` is a tensor.
+        ``(m, m2)`` float64; a NumPy array unless one of the two sides is a tensor.
 
     Raises:
-        ValueError: an item listed twice, an index out of range, fewer than two items, an unknown word.
+        ValueError: an item listed twice, an index out of range, fewer than two items or more than 2^53, an unknown
+            word or numbers of words that do not fit.
         TypeError: indices that are not integers.
     """
     check_choice(variant, "variant", ("a", "b"))
+    check_count(workspace, "workspace", least=2**10, unit="bytes")
     check_count(n_items, "n_items", least=2)
-    foreign = not isinstance(orders, Tensor)
+    if n_items > _MOST_ITEMS:
+        raise ValueError(f"n_items={n_items} is too large; beyond 2^53 float64 does not tell numbers of items apart")
+    foreign = not isinstance(orders, Tensor) and not isinstance(orders2, Tensor)
     x = as_orders(orders, "orders", n_items)
-    kinds_x = kinds_of_rows(kind, "interleaving", len(x), "kind", x.device)
+    kinds_x = _kinds_of_lists(kind, x, "kind")
     y, kinds_y = None, kinds_x
-    if orders2 is not None:
+    if orders2 is None:
+        if kind2 is not None:
+            raise ValueError("kind2 is for orders2, which is None: kind speaks of the lists in orders")
+    else:
         y = as_orders(orders2, "orders2", n_items)
-        words = kind if kind2 is None and isinstance(kind, str) else kind2
-        kinds_y = kinds_of_rows(words, "interleaving", len(y), "kind2", y.device)
+        if x.device != y.device:
+            raise ValueError(f"orders is on {x.device} and orders2 on {y.device}; move one of them")
+        if kind2 is None and not (kind is None or isinstance(kind, str)):
+            raise ValueError("kind has a word for each list of orders; pass kind2 for those of orders2")
+        kinds_y = _kinds_of_lists(kind if kind2 is None else kind2, y, "kind2")
     listed = torch.cat([part[part >= 0] for part in (x, y) if part is not None]).unique()
     x, y = _numbered(x, listed), None if y is None else _numbered(y, listed)
     columns = max(1, len(listed))
-    pairs = n_items * (n_items - 1) // 2
+    pairs = n_items * (n_items - 1) / 2
     self_x, self_y = _self_kernels(x, kinds_x, n_items), _self_kernels(x if y is None else y, kinds_y, n_items)
     rows = len(x) + (0 if y is None else len(y))
     if x.device.type != "cpu" or why_missing("cpu") or rows * columns * _BYTES_A_CELL <= workspace:
@@ -84,16 +95,23 @@ def partial_kendall_gram(
     return to_numpy(product / scale) if foreign else product / scale
 
 
+def _kinds_of_lists(kind: Kind, orders: Tensor, name: str) -> RowKinds:
+    kinds = kinds_of_rows(kind, "interleaving", len(orders), name, orders.device)
+    if kinds.top.ndim != 1:
+        raise ValueError(f"{name} has shape {tuple(kinds.top.shape)}; expected one word, or one for each list")
+    return kinds
+
+
 def _numbered(orders: Tensor, listed: Tensor) -> Tensor:
     """Items by their place among the listed ones; padding stays."""
-    return torch.where(orders >= 0, torch.searchsorted(listed, orders), -1)
+    return torch.where(orders >= 0, torch.searchsorted(listed, orders.contiguous()), -1)
 
 
 def _self_kernels(orders: Tensor, kinds: RowKinds, n: int) -> Tensor:
     """K(R, R) times n(n-1)/2 in closed form: C(k, 2) strict pairs, and n - k others against each listed item."""
     k = (orders >= 0).sum(dim=-1).to(torch.float64)
-    against = torch.where(kinds.top, k, k * (k - 1) / (3 * (k + 1)))  # sum of r^2
-    return k * (k - 1) / 2 + (n - k) * against
+    against = torch.where(kinds.top, k, k * (k - 1).clamp(min=0) / (3 * (k + 1)))  # sum of r^2
+    return k * (k - 1).clamp(min=0) / 2 + (n - k) * against
 
 
 def _dense_product(

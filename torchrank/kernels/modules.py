@@ -9,9 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from torchrank.kernels.kendall import kendall_gram
+from torchrank.kernels.counts import MISSING
+from torchrank.kernels.kendall import VARIANTS, kendall_gram
 from torchrank.kernels.mallows import mallows_gram
-from torchrank.rankings.validate import Matrix, Scores, check_at_least
+from torchrank.ops.pair_counts import METHODS
+from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice
 
 
 class RankKernel(nn.Module, ABC):
@@ -69,12 +71,18 @@ class KendallKernel(RankKernel):
         variant: "a" or "b"; None is the function's default, "b", and "a" for "interleaving" and "topk".
         missing: "raise", "interleaving", "topk" or "pairwise".
         method: "auto", "signs", "inversions" or "reference".
+
+    Raises:
+        ValueError: unknown words.
     """
 
     _settings = ("variant", "missing", "method")
 
     def __init__(self, *, variant: str | None = None, missing: str = "raise", method: str = "auto") -> None:
         super().__init__()
+        if variant is not None:
+            check_choice(variant, "variant", VARIANTS)
+        _check_words(missing, method)
         self.variant, self.missing, self.method = variant, missing, method
 
     def gram(self, X: Scores, Y: Scores | None) -> Matrix:
@@ -96,7 +104,7 @@ class MallowsKernel(RankKernel):
         method: "auto", "signs", "inversions" or "reference".
 
     Raises:
-        ValueError: ``lam`` not positive, ``tie_penalty`` below 1/4.
+        ValueError: ``lam`` not positive, ``tie_penalty`` below 1/4, unknown words.
     """
 
     _settings = ("lam", "tie_penalty", "normalize", "missing", "method")
@@ -112,6 +120,7 @@ class MallowsKernel(RankKernel):
     ) -> None:
         super().__init__()
         check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
+        _check_words(missing, method)
         self.log_lam = nn.Parameter(torch.tensor(_log_concentration(lam), dtype=torch.float64))
         self.tie_penalty, self.normalize, self.missing, self.method = tie_penalty, normalize, missing, method
 
@@ -136,6 +145,11 @@ class MallowsKernel(RankKernel):
             missing=self.missing,
             method=self.method,
         )
+
+
+def _check_words(missing: str, method: str) -> None:
+    check_choice(missing, "missing", MISSING)
+    check_choice(method, "method", METHODS)
 
 
 def _log_concentration(lam: float) -> float:

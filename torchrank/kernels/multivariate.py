@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.ops.simplex import simplex_weights
-from torchrank.rankings.validate import Matrix, Scores, to_numpy
+from torchrank.rankings.validate import Matrix, Scores, as_array, check_count, from_array, to_numpy
 
 Kernel = Callable[[Scores, Scores | None], Matrix]
 Parts: TypeAlias = Any  # a list of score matrices or, where a kernel knows how to cut it, one matrix
@@ -54,7 +54,11 @@ def multivariate_gram(
     """
     parts = _as_parts(X, "X")
     others = [None] * len(parts) if Y is None else _as_parts(Y, "Y")
-    kernels = [*kernel] if isinstance(kernel, Iterable) else [kernel or kendall_gram] * len(parts)
+    one_for_each = isinstance(kernel, Iterable) and not isinstance(kernel, str)
+    kernels = [*kernel] if one_for_each else [kendall_gram if kernel is None else kernel] * len(parts)
+    for index, one in enumerate(kernels):
+        if not callable(one):
+            raise TypeError(f"kernel has {one!r} for part {index}; expected a function of two sets of scores")
     return _weighted_sum(kernels, parts, others, _as_weights(weights, len(parts)))
 
 
@@ -99,11 +103,17 @@ class MultivariateKernel(RankKernel):
         sizes: Sequence[int] | None = None,
     ) -> None:
         super().__init__()
+        kernels = [*kernels]
+        for index, kernel in enumerate(kernels):
+            if not isinstance(kernel, nn.Module):
+                raise TypeError(f"kernels[{index}] is {kernel!r}; expected a kernel module such as KendallKernel()")
         self.kernels = nn.ModuleList(kernels)
         if not self.kernels:
             raise ValueError("kernels is empty; expected one kernel for every part")
         if sizes is not None and len(sizes) != len(self.kernels):
             raise ValueError(f"sizes has {len(sizes)} entries for {len(self.kernels)} kernels; pass one for each")
+        for index, size in enumerate(sizes or ()):
+            check_count(size, f"sizes[{index}]", least=1, unit="items")
         self.sizes = None if sizes is None else [int(size) for size in sizes]
         self.logits = nn.Parameter(_logits(_as_weights(weights, len(self.kernels))))
 
@@ -121,8 +131,6 @@ class MultivariateKernel(RankKernel):
         """The Gram matrix of lists of parts or, with ``sizes``, of matrices; a number for two vectors."""
         if isinstance(X, (list, tuple)):
             return self.gram(X, Y)
-        if self.sizes is None:
-            raise TypeError("X is one matrix; pass a list of parts, or construct the kernel with sizes=[n_1, ..., n_p]")
         return super().forward(X, Y)
 
     def gram(self, X: Parts, Y: Parts | None) -> Matrix:
@@ -138,7 +146,11 @@ class MultivariateKernel(RankKernel):
     def _cut(self, X: Parts, name: str) -> list[Scores]:
         if isinstance(X, (list, tuple)):
             return _as_parts(X, name)
-        sizes = self.sizes or []
+        if self.sizes is None:
+            raise TypeError(
+                f"{name} is one matrix; pass a list of parts, or construct the kernel with sizes=[n_1, ..., n_p]"
+            )
+        sizes = self.sizes
         if X.shape[-1] != sum(sizes):
             raise ValueError(f"{name} has {X.shape[-1]} columns; sizes={sizes} needs {sum(sizes)}")
         ends = np.cumsum(sizes).tolist()
@@ -157,13 +169,13 @@ def _as_weights(weights: Sequence[float] | Tensor | None, p: int) -> Tensor:
     """``(p,)`` floating-point weights on the simplex."""
     if weights is None:
         return torch.full((p,), 1 / p, dtype=torch.float64)
-    tensor = weights if isinstance(weights, Tensor) else torch.tensor([float(w) for w in weights], dtype=torch.float64)
-    if tensor.shape != (p,) or not tensor.is_floating_point():
+    given = weights if isinstance(weights, Tensor) else from_array(as_array(weights, "weights", "a vector"), "weights")
+    if given.shape != (p,) or given.is_complex():
         raise ValueError(
-            f"weights has shape {tuple(tensor.shape)} and dtype {tensor.dtype}; expected {p} floating-point numbers, "
-            "one for each part"
+            f"weights has shape {tuple(given.shape)} and dtype {given.dtype}; expected {p} real numbers, one for each "
+            "part"
         )
-    return simplex_weights(tensor)
+    return simplex_weights(given if given.is_floating_point() else given.to(torch.float64))
 
 
 def _logits(weights: Tensor) -> Tensor:
@@ -179,10 +191,15 @@ def _weighted_sum(
     for count, what in ((len(Y), "parts of Y"), (len(kernels), "kernels")):
         if count != len(X):
             raise ValueError(f"{len(X)} parts of X and {count} {what}; expected one for each, in the same order")
-    grams = [kernel(x, y) for kernel, x, y in zip(kernels, X, Y, strict=True)]
+    grams = [_of_part(part, *arguments) for part, arguments in enumerate(zip(kernels, X, Y, strict=True))]
     foreign = all(isinstance(gram, np.ndarray) for gram in grams)
     tensors = [torch.as_tensor(gram) for gram in grams]
     for part, gram in enumerate(tensors):
+        if gram.ndim < 2:
+            raise ValueError(
+                f"the kernel of part {part} gives shape {tuple(gram.shape)}, not (..., m, m2); parts are matrices of "
+                "scores, one row for each person"
+            )
         if gram.shape[-2:] != tensors[0].shape[-2:]:
             raise ValueError(
                 f"part {part} compares {gram.shape[-2]} with {gram.shape[-1]} rankings, part 0 {tensors[0].shape[-2]} "
@@ -193,3 +210,10 @@ def _weighted_sum(
     for weight, gram in zip(weights[1:], tensors[1:], strict=True):
         total = total + weight * gram
     return to_numpy(total) if foreign else total
+
+
+def _of_part(part: int, kernel: Kernel, x: Scores, y: Scores | None) -> Matrix:
+    try:
+        return kernel(x, y)
+    except ValueError as error:
+        raise ValueError(f"part {part}: {error}") from error

@@ -15,6 +15,7 @@ from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
 from torchrank.rankings.validate import (
     Matrix,
     Scores,
+    as_array,
     as_scores,
     check_choice,
     check_count,
@@ -97,7 +98,7 @@ def smoothed_kendall_gram(
     check_choice(noise, "noise", tuple(NOISES))
     check_choice(method, "method", (*METHODS, "monte_carlo"))
     check_count(workspace, "workspace", least=2**10, unit="bytes")
-    pair = score_pair(_as_doubles(X), None if Y is None else _as_doubles(Y))
+    pair = score_pair(_as_doubles(X, "X"), None if Y is None else _as_doubles(Y, "Y"))
     width = _one_window(window)
     sampled = method == "monte_carlo"
     dtype = torch.float64 if sampled else _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
@@ -141,7 +142,7 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
         ValueError, TypeError: as :func:`smoothed_kendall_gram`.
     """
     check_choice(noise, "noise", tuple(NOISES))
-    scores, foreign = as_scores(_as_doubles(X), "X")
+    scores, foreign = as_scores(_as_doubles(X, "X"), "X")
     width = _one_window(window).to(scores.device)
     x = complete_scores(scores.to(_working_dtype(scores)), "X")
     n = x.shape[-1]
@@ -154,11 +155,11 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
     return to_numpy(features) if foreign else features
 
 
-def _as_doubles(X: Scores) -> Scores:
+def _as_doubles(X: Scores, name: str) -> Scores:
     """Extended precision as float64: torch has nothing wider, and here differences count, not only their order."""
-    if isinstance(X, Tensor):
+    if isinstance(X, (Tensor, np.ma.MaskedArray)):  # masks are refused later
         return X
-    array = np.asarray(X)
+    array = as_array(X, name)
     return array.astype(np.float64) if array.dtype.kind == "f" and array.dtype.itemsize > 8 else array
 
 

@@ -1,6 +1,5 @@
 """Kendall kernels that compare only some pairs of items, or weight them; and the polynomial family up to Mallows."""
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,6 +10,7 @@ from torchrank.ops.weighted_pairs import pair_weights, weighted_pairs
 from torchrank.rankings.validate import (
     Matrix,
     Scores,
+    as_array,
     as_gram,
     check_count,
     check_finite,
@@ -65,12 +65,15 @@ def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
     check_count(degree, "degree", least=1)
     check_finite(scale, "scale", 0)
     gram, foreign = as_gram(K, "K", square=False)
-    result = ((1 + scale / degree * gram) / (1 + scale / degree)) ** degree
+    share = scale / degree  # in float64: a power of p magnifies what rounding does to a number near 1
+    result = (((1 + share * gram.to(torch.float64)) / (1 + share)) ** degree).to(gram.dtype)
     return to_numpy(result) if foreign else result
 
 
 def _as_weights(pairs: Matrix, n: int, device: torch.device) -> Tensor:
-    weights = pairs if isinstance(pairs, Tensor) else from_array(np.asarray(pairs), "pairs")
+    weights = (
+        pairs if isinstance(pairs, Tensor) else from_array(as_array(pairs, "pairs", "a matrix of weights"), "pairs")
+    )
     if weights.shape != (n, n):
         raise ValueError(
             f"pairs has shape {tuple(weights.shape)}; expected ({n}, {n}), a weight for each pair of items"

@@ -39,7 +39,7 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
     """
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan)")
-    scores = X if isinstance(X, Tensor) else from_array(_as_array(X, name), name, _SCORES)
+    scores = X if isinstance(X, Tensor) else from_array(as_array(X, name), name, _SCORES)
     if scores.is_complex() or scores.is_quantized:
         raise TypeError(f"{name} has dtype {scores.dtype}; expected {_SCORES}")
     if scores.layout != torch.strided:
@@ -57,11 +57,12 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
     return scores, not isinstance(X, Tensor)
 
 
-def _as_array(X: ArrayLike, name: str) -> np.ndarray:
+def as_array(X: ArrayLike, name: str, expected: str = "a matrix of scores: rows need one score for every item") -> Any:
+    """``X`` as an array of whatever dtype; ``ValueError`` where rows have different lengths."""
     try:
         return np.asarray(X)
     except ValueError as error:
-        raise ValueError(f"{name} is not a matrix of scores ({error}); rows need one score for every item") from None
+        raise ValueError(f"{name} is not {expected} ({error})") from None
 
 
 def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
