@@ -1,0 +1,152 @@
+"""Files from public sources into a cache: resumed where they broke off, checked before they are used."""
+
+import hashlib
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+
+from tqdm import tqdm
+
+_CHUNK = 2**16
+_ATTEMPTS = 4
+_TIMEOUT = 30.0  # seconds without an answer
+_FINAL = (400, 401, 403, 404, 410, 451)  # answers that another attempt will not change
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file of a data set.
+
+    Attributes:
+        name: what it is called in the cache.
+        url: where it comes from; addresses name a commit, so that what they hold does not change.
+        sha256: of its bytes; None where only what the file holds is checked, after it was read.
+    """
+
+    name: str
+    url: str
+    sha256: str | None = None
+
+
+def cache_folder() -> Path:
+    """The folder named by ``TORCHRANK_CACHE``, else ``torchrank`` in the user's cache folder."""
+    named = os.environ.get("TORCHRANK_CACHE")
+    if named:
+        return Path(named).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "torchrank"
+
+
+def obtain(
+    file: RemoteFile,
+    folder: str | Path | None = None,
+    *,
+    download: bool = True,
+    progress: bool = True,
+    wait: Callable[[float], None] = time.sleep,
+) -> Path:
+    """The path of a file that is there and whole, downloaded if need be.
+
+    A download that breaks off goes on where it stopped, in this call or the next; a file whose checksum differs is
+    thrown away and fetched once more.
+
+    Args:
+        file: what is wanted.
+        folder: where it lies or shall lie; None means :func:`cache_folder`. A copy put there by hand is used.
+        download: whether it may be fetched.
+        progress: show a progress bar.
+        wait: what to do for so many seconds before the next attempt.
+
+    Raises:
+        FileNotFoundError: it is not there and may not, or cannot, be fetched; the message says what to do by hand.
+        ValueError: its checksum differs, also after it was fetched anew.
+    """
+    folder = cache_folder() if folder is None else Path(folder)
+    path = folder / file.name
+    by_hand = f"get {file.url} by other means and put it at {path}"
+    if path.is_file():
+        if file.sha256 is None or _sha256(path) == file.sha256:
+            return path
+        if not download:
+            raise ValueError(f"{path} is not the file it should be: its SHA-256 is not {file.sha256}; {by_hand}")
+    elif not download:
+        raise FileNotFoundError(f"{path} is not there and download=False; {by_hand}")
+    folder.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    for last in (False, True):
+        _fetch(file.url, part, by_hand, progress, wait)
+        if file.sha256 is None or _sha256(part) == file.sha256:
+            break
+        part.unlink()
+        if last:
+            raise ValueError(
+                f"{file.url} holds another file than expected: its SHA-256 is not {file.sha256}. "
+                "It may have been changed, or something on the way answered in its place"
+            )
+    part.replace(path)
+    return path
+
+
+def _fetch(url: str, part: Path, by_hand: str, progress: bool, wait: Callable[[float], None]) -> None:
+    """Fill ``part``, going on where it ends; several attempts, fewer where the server's answer is final."""
+    reason: Exception | None = None
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            wait(2.0**attempt)
+        try:
+            return _append(url, part, progress)
+        except urllib.error.HTTPError as error:
+            reason = error
+            if error.code == 416:  # nothing after the part's end: it belongs to another file
+                part.unlink(missing_ok=True)
+            elif error.code in _FINAL:
+                break
+        except (OSError, HTTPException) as error:  # no route, a timeout, an answer cut off
+            reason = error
+    raise FileNotFoundError(f"{url} cannot be fetched ({reason}); {by_hand}") from reason
+
+
+def _append(url: str, part: Path, progress: bool) -> None:
+    """One attempt.
+
+    Raises:
+        OSError: the answer ended before its announced length.
+    """
+    have = part.stat().st_size if part.is_file() else 0
+    request = urllib.request.Request(
+        url, headers={"User-Agent": "torchrank"} | ({"Range": f"bytes={have}-"} if have else {})
+    )
+    with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+        if have and answer.status != 206:  # the server starts from the beginning
+            have = 0
+        length = answer.headers.get("Content-Length")
+        total = None if length is None else have + int(length)
+        got = have + _copy(answer, part, "ab" if have else "wb", have, total, progress)
+    if total is not None and got != total:
+        raise OSError(f"{got} of {total} bytes arrived")
+
+
+def _copy(answer: HTTPResponse, part: Path, mode: str, have: int, total: int | None, progress: bool) -> int:
+    got = 0
+    title = part.name.removesuffix(".part")
+    with (
+        part.open(mode) as file,
+        tqdm(total=total, initial=have, unit="B", unit_scale=True, desc=title, disable=not progress) as bar,
+    ):
+        while chunk := answer.read(_CHUNK):
+            file.write(chunk)
+            got += len(chunk)
+            bar.update(len(chunk))
+    return got
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
