@@ -54,8 +54,10 @@ def multivariate_gram(
     """
     parts = _as_parts(X, "X")
     others = [None] * len(parts) if Y is None else _as_parts(Y, "Y")
-    one_for_each = isinstance(kernel, Iterable) and not isinstance(kernel, str)
-    kernels = [*kernel] if one_for_each else [kendall_gram if kernel is None else kernel] * len(parts)
+    kernel = kendall_gram if kernel is None else kernel
+    if isinstance(kernel, str) or not isinstance(kernel, (Callable, Iterable)):
+        raise TypeError(f"kernel is {kernel!r}; expected a function of two sets of scores, or a list of them")
+    kernels = [*kernel] if isinstance(kernel, Iterable) else [kernel] * len(parts)
     for index, one in enumerate(kernels):
         if not callable(one):
             raise TypeError(f"kernel has {one!r} for part {index}; expected a function of two sets of scores")
