@@ -1,12 +1,14 @@
 """How expectation-maximisation trains MM-PL."""
 
+import math
 from dataclasses import dataclass
 
-from torchrank.rankings.validate import check_at_least, check_choice, check_count, check_finite
+from torchrank.rankings.validate import check_choice, check_count, check_finite
 
 STARTS = ("cells", "random")
 SCORES = ("gradient", "mm")
 STEPS = ("normalized", "gradient")
+SCHEDULES = ("geometric", "paper")
 STOPS = ("never", "loss", "likelihood")
 
 
@@ -36,8 +38,8 @@ class EMSettings:
         tol: see ``stop``.
         recenter: at the end, reorder each cluster's scores by the Borda ranking of the rows it wins, and give each
             prototype to the cluster whose central ranking its rows like best.
-        schedule: "geometric", or "paper" for value * T / (T + updates done) with T = 8 N of Algorithm 2, where ``sigma``
-            is taken as it is, or as the total variance of the features if None.
+        schedule: "geometric", or "paper" for value * T / (T + updates done) with T = 8 N as in Algorithm 2; ``sigma`` is
+            then taken as it is, or as the total variance of the features if None.
     """
 
     start: str = "cells"
@@ -56,6 +58,23 @@ class EMSettings:
     tol: float = 1e-4
     recenter: bool = True
     schedule: str = "geometric"
+
+    def __post_init__(self) -> None:
+        for name, legal in (("start", STARTS), ("step", STEPS), ("scores", SCORES), ("stop", STOPS)):
+            check_choice(getattr(self, name), name, legal)
+        check_choice(self.schedule, "schedule", SCHEDULES)
+        check_count(self.n_starts, "n_starts", least=1)
+        check_count(self.n_updates, "n_updates", least=1)
+        if self.batch_size is not None:
+            check_count(self.batch_size, "batch_size", least=0)
+        for name in ("rate", "rate_end", "sigma_end", "prior"):
+            check_finite(getattr(self, name), name, 0)
+            if getattr(self, name) == 0:
+                raise ValueError(f"{name}=0 is out of range; it must be positive")
+        for name in ("score_rate", "tol"):
+            check_finite(getattr(self, name), name, 0)
+        if self.sigma is not None and not 0 < self.sigma < math.inf:
+            raise ValueError(f"sigma={self.sigma!r} is out of range; it must be positive and finite, or None")
 
     @classmethod
     def paper(cls) -> "EMSettings":

@@ -9,6 +9,7 @@ from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
 
 _PL_STEPS = 30
 _VOTE_STARTS = 10
+_MOVING = 1e-3  # share of rows that still change cells when K-means ends
 
 
 def kmeans(
@@ -29,22 +30,25 @@ def kmeans(
     best: tuple[float, Tensor, Tensor] | None = None
     for _ in range(n_starts):
         centers = _spread_rows(X, k, mass, generator)
-        labels = squared_distances(X, centers).argmin(-1)
+        labels = _nearest(X, centers)
         for _ in range(max_iter):
             centers = _weighted_means(X, labels, mass, centers)
-            distances = squared_distances(X, centers)
-            previous, labels = labels, distances.argmin(-1)
-            if torch.equal(previous, labels):
+            previous, labels = labels, _nearest(X, centers)
+            if int((previous != labels).sum()) <= _MOVING * len(X):
                 break
-        cost = float((squared_distances(X, centers).amin(-1) * mass).sum())
+        cost = float(((X - centers[labels]).square().sum(-1) * mass).sum())
         if best is None or cost < best[0]:
             best = cost, centers, labels
     assert best is not None
     return best[1], best[2]
 
 
+def _nearest(X: Tensor, centers: Tensor) -> Tensor:
+    return torch.addmm(centers.square().sum(-1) / 2, X, centers.T, alpha=-1).argmin(-1)
+
+
 def _spread_rows(X: Tensor, k: int, mass: Tensor, generator: torch.Generator) -> Tensor:
-    """k rows, each drawn with chance proportional to its squared distance to those before: k-means++."""
+    """Rows of number k, each drawn with chance proportional to its squared distance to those before: k-means++."""
     chosen = [int(torch.multinomial(mass, 1, generator=generator))]
     nearest = squared_distances(X, X[chosen]).amin(-1).clamp(min=0)
     for _ in range(k - 1):

@@ -1,0 +1,126 @@
+"""Baselines of supervised clustering by label rankings: Grbovic et al. (2013), Section 3.2."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from torchrank.clustering.label_ranking_clusters import ebms, k_o_means, most_frequent
+from torchrank.clustering.rank_tree import RankTree, Training, strict_scores, tree_with_centers
+from torchrank.distributions.fit_plackett_luce import fit_plackett_luce
+from torchrank.models.mm_pl_likelihood import squared_distances
+from torchrank.models.mm_pl_start import kmeans
+from torchrank.rankings.validate import check_choice, check_count
+
+CENTERS = ("mallows", "plackett-luce")
+RANK_CLUSTERINGS = {"naive": most_frequent, "ebms": ebms, "k-o-means": k_o_means}
+_PRIOR = 0.1  # of Plackett-Luce scores, so that they exist
+
+
+@dataclass(frozen=True)
+class FeatureClusters:
+    """Clusters that are the cells of their means in feature space, each with a central ranking."""
+
+    means: Tensor  # (K, d)
+    centers: Tensor  # (K, L) scores, larger = preferred
+
+    @property
+    def central_orders(self) -> Tensor:
+        """Central rankings ``(K, L)`` as orders, most preferred label first; ties go to the lower label."""
+        return self.centers.argsort(dim=-1, descending=True, stable=True)
+
+    def predict_cluster(self, X: Tensor) -> Tensor:
+        """Clusters ``(N,)`` of the nearest means, int64."""
+        return squared_distances(X, self.means.to(X)).argmin(-1)
+
+    def predict(self, X: Tensor) -> Tensor:
+        """Scores ``(N, L)`` of the predicted rankings."""
+        return self.centers[self.predict_cluster(X)]
+
+
+def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
+    """1-Rank: the Borda ranking of all rows for everyone."""
+    rows = Training(X, Y)
+    return FeatureClusters(X.mean(0, keepdim=True), strict_scores(rows.votes.sum(0, keepdim=True)).to(X.device))
+
+
+def kmeans_then_rank(
+    X: Tensor, Y: Tensor, n_clusters: int, *, center: str = "mallows", n_starts: int = 3, seed: int | None = None
+) -> FeatureClusters:
+    """K-means on the features, then a central ranking for each cluster.
+
+    Args:
+        X: ``(N, d)`` features.
+        Y: ``(N, L)`` scores, NaN = not ranked.
+        n_clusters: K.
+        center: "mallows", Borda votes as the usual stand-in for its maximum likelihood; or "plackett-luce", which
+            refuses ties.
+        n_starts: starts of K-means.
+        seed: of the starts.
+    """
+    check_choice(center, "center", CENTERS)
+    check_count(n_clusters, "n_clusters", least=1)
+    rows = Training(X, Y)
+    means, cluster = kmeans(X, n_clusters, _generator(X, seed), n_starts=n_starts)
+    everyone = rows.votes.mean(0).expand(n_clusters, -1)
+    scores = rows.central_scores(cluster.cpu(), everyone)
+    if center == "plackett-luce":
+        fits = [fit_plackett_luce(Y[cluster == k], missing="interleaving", prior=_PRIOR) for k in cluster.unique()]
+        for k, fit in zip(cluster.unique().tolist(), fits, strict=True):
+            scores[k] = torch.as_tensor(fit.logits)
+    return FeatureClusters(means, strict_scores(scores).to(X.device))
+
+
+def naive_kmeans(
+    X: Tensor, Y: Tensor, n_clusters: int, *, n_starts: int = 3, seed: int | None = None
+) -> FeatureClusters:
+    """K-means on features and label positions together; new rows go to the nearest mean by their features alone.
+
+    Unranked labels stand at the mean position (L + 1)/2; the paper says L/2.
+    """
+    check_count(n_clusters, "n_clusters", least=1)
+    rows = Training(X, Y)
+    both = torch.cat([X, _positions(rows).to(X)], dim=1)
+    means, _ = kmeans(both, n_clusters, _generator(X, seed), n_starts=n_starts)
+    d = X.shape[1]
+    return FeatureClusters(means[:, :d].contiguous(), strict_scores(-means[:, d:]))
+
+
+def _positions(rows: Training) -> Tensor:
+    """Positions of labels among the ranked ones, 1 for the best; the mean position for unranked labels."""
+    top = rows.ranks.amax(1, keepdim=True)
+    return torch.where(rows.ranks >= 0, 1.0 + top - rows.ranks, (1 + rows.ranks.shape[1]) / 2)
+
+
+def rank_clustering_tree(
+    X: Tensor,
+    Y: Tensor,
+    n_clusters: int,
+    *,
+    method: str = "k-o-means",
+    min_leaf: int = 5,
+    validation: tuple[Tensor, Tensor] | None = None,
+    seed: int | None = None,
+) -> RankTree:
+    """Cluster the rankings without looking at features, then grow a decision tree with the central rankings found.
+
+    Args:
+        X: ``(N, d)`` features.
+        Y: ``(N, L)`` scores, NaN = not ranked.
+        n_clusters: K.
+        method: "naive", the most frequent rankings; "ebms", blurring mean-shift (Meilă and Bao, 2010); "k-o-means",
+            K-means with Kendall distances and Borda centres (Kamishima and Akaho, 2009).
+        min_leaf: fewest rows of a leaf.
+        validation: other features and scores, to prune by.
+        seed: of K-o'means.
+    """
+    check_choice(method, "method", tuple(RANK_CLUSTERINGS))
+    check_count(n_clusters, "n_clusters", least=1)
+    centers = RANK_CLUSTERINGS[method](Training(X, Y), n_clusters, seed)
+    return tree_with_centers(X, Y, centers, min_leaf=min_leaf, validation=validation)
+
+
+def _generator(X: Tensor, seed: int | None) -> torch.Generator:
+    generator = torch.Generator(device=X.device)
+    generator.manual_seed(int(torch.randint(2**31, ())) if seed is None else seed)
+    return generator

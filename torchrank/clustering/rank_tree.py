@@ -1,0 +1,379 @@
+"""RankTree: decision trees on features whose leaves hold one of K central rankings."""
+
+import heapq
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.aggregation.borda import expected_sign_sums
+from torchrank.cpu.parallel import run_tiles
+from torchrank.kernels.kendall import kendall_distance
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.validate import check_at_least, check_choice, check_count
+
+STARTS = ("rows", "random")
+LOOKAHEAD = 20.0
+_GRID = 512  # thetas in the table of mean distances
+
+
+@dataclass(frozen=True)
+class RankTree:
+    """A decision tree that gives every row of features one of K central rankings.
+
+    Node 0 is the root. Built on the CPU by :func:`rank_tree` and its kin, it can be moved and predicts on any device.
+    """
+
+    feature: Tensor  # (nodes,) int64, feature of the split; -1 in leaves
+    threshold: Tensor  # (nodes,) float64, rows up to it go left
+    children: Tensor  # (nodes, 2) int64
+    cluster: Tensor  # (nodes,) int64
+    centers: Tensor  # (K, L) float64 scores of the central rankings, larger = preferred
+    losses: tuple[float, ...] = ()  # of the training rows after each iteration
+    converged: bool = True  # the last iteration lowered the training loss by less than the tolerance
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves that the root reaches."""
+        leaves, nodes = 0, [0]
+        while nodes:
+            node = nodes.pop()
+            if int(self.feature[node]) < 0:
+                leaves += 1
+            else:
+                nodes += self.children[node].tolist()
+        return leaves
+
+    @property
+    def central_orders(self) -> Tensor:
+        """Central rankings ``(K, L)`` as orders, most preferred label first; ties go to the lower label."""
+        return self.centers.argsort(dim=-1, descending=True, stable=True)
+
+    def to(self, device: torch.device | str) -> "RankTree":
+        """The same tree on another device."""
+        tables = ("feature", "threshold", "children", "cluster", "centers")
+        return replace(self, **{name: getattr(self, name).to(device) for name in tables})
+
+    def predict_cluster(self, X: Tensor) -> Tensor:
+        """Clusters ``(N,)`` of features ``(N, d)``, int64."""
+        node = torch.zeros(len(X), dtype=torch.int64, device=X.device)
+        rows = torch.arange(len(X), device=X.device)
+        while True:
+            split = self.feature[node]
+            inner = split >= 0
+            if not bool(inner.any()):
+                return self.cluster[node]
+            right = X[rows, split.clamp(min=0)] > self.threshold[node]
+            node = torch.where(inner, self.children[node, right.long()], node)
+
+    def predict(self, X: Tensor) -> Tensor:
+        """Scores ``(N, L)`` of the predicted rankings: those of the cluster's centre."""
+        return self.centers[self.predict_cluster(X)]
+
+
+class Training:
+    """Rows to grow trees from: features, their orders, rankings and votes."""
+
+    def __init__(self, X: Tensor, Y: Tensor) -> None:
+        if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y) or len(X) == 0:
+            raise ValueError(f"X has shape {tuple(X.shape)} and Y {tuple(Y.shape)}; expected (N, d) and (N, L), N > 0")
+        features = X.detach().to("cpu", torch.float64)
+        if not bool(features.isfinite().all()):
+            row, column = (int(i) for i in (~features.isfinite()).nonzero()[0])
+            raise ValueError(f"X has {float(features[row, column])} at row {row}, feature {column}; it must be finite")
+        self.X = np.ascontiguousarray(features.numpy())
+        self.ranks, _ = dense_ranks(Y.detach().cpu(), "allow", "Y")
+        self.scores = self.ranks.double().masked_fill(self.ranks < 0, torch.nan)
+        self.votes = (Y.shape[1] + 1 + expected_sign_sums(self.ranks, "interleaving")) / 2
+        self.by_feature = np.ascontiguousarray(self.X.argsort(axis=0, kind="stable").T.astype(np.int32))
+        self.pairs = float(self._ordered_pairs().sum())
+        if self.pairs == 0:
+            raise ValueError("Y has no row that ranks two labels differently; there is nothing to learn from")
+
+    def distances(self, centers: Tensor) -> np.ndarray:
+        """Pairs of labels ``(N, K)`` that each row and each central ranking order differently."""
+        return kendall_distance(self.scores, centers.double(), tie_penalty=0.0, missing="pairwise").numpy()
+
+    def central_scores(self, cluster: Tensor, otherwise: Tensor) -> Tensor:
+        """Mean votes of each cluster's rows; those of ``otherwise`` (K, L) for a cluster without rows."""
+        sums = torch.zeros_like(otherwise).index_add_(0, cluster, self.votes)
+        rows = cluster.bincount(minlength=len(otherwise))[:, None]
+        return torch.where(rows > 0, strict_scores(sums / rows.clamp(min=1)), otherwise)
+
+    def _ordered_pairs(self) -> Tensor:
+        return dense_ranks(self.scores, "allow", "Y")[1]
+
+
+def strict_scores(scores: Tensor) -> Tensor:
+    """Scores L to 1 in the same order, ties going to the lower label."""
+    L = scores.shape[-1]
+    order = scores.argsort(dim=-1, descending=True, stable=True)
+    points = torch.arange(L, 0, -1, dtype=torch.float64, device=scores.device).expand_as(order)
+    return torch.empty(order.shape, dtype=torch.float64, device=scores.device).scatter_(-1, order, points)
+
+
+def tree_with_centers(
+    X: Tensor,
+    Y: Tensor,
+    centers: Tensor,
+    *,
+    min_leaf: int = 5,
+    lookahead: float = LOOKAHEAD,
+    validation: tuple[Tensor, Tensor] | None = None,
+) -> RankTree:
+    """Grow one tree whose leaves hold given central rankings: the second stage of rank clustering with a feature rule.
+
+    Args:
+        X: ``(N, d)`` features.
+        Y: ``(N, L)`` scores, ties and NaN allowed.
+        centers: ``(K, L)`` scores of the central rankings.
+        min_leaf: fewest rows of a leaf.
+        lookahead: see :func:`rank_tree`.
+        validation: other features and scores, to prune by.
+    """
+    tree, _ = _grow(Training(X, Y), strict_scores(centers.cpu()), _Growth.checked(min_leaf, lookahead, validation))
+    return tree.to(X.device)
+
+
+def rank_tree(
+    X: Tensor,
+    Y: Tensor,
+    n_clusters: int,
+    *,
+    min_leaf: int = 5,
+    lookahead: float = LOOKAHEAD,
+    start: str = "rows",
+    n_starts: int = 5,
+    tol: float = 1e-4,
+    max_iter: int = 50,
+    validation: tuple[Tensor, Tensor] | None = None,
+    seed: int | None = None,
+) -> RankTree:
+    """RT_iter: grow a tree for K central rankings, recompute the rankings from its leaves, and repeat.
+
+    Algorithm 1 of Grbovic et al. (2013): starts with random rankings; each split takes the least number of discordant
+    pairs, each side with its own best ranking (equation 18); rankings are recomputed by Borda votes; ends when the
+    training loss falls by less than ``tol``. The best tree of all iterations and starts is returned, by the loss on the
+    validation rows if there are any, else on the training rows.
+
+    Args:
+        X: ``(N, d)`` features.
+        Y: ``(N, L)`` scores, ties and NaN allowed.
+        n_clusters: K.
+        min_leaf: fewest rows of a leaf; 20 to 80 for noisy rankings.
+        lookahead: where no split lowers the loss, as for a ring around a disc, take one that tells the distances to
+            the central rankings apart: when it explains so many times the variance that chance would; 0 for never,
+            as in the paper.
+        start: "rows" takes rankings of random rows, "random" any rankings, as in the paper.
+        n_starts: sets of rankings to start from; they run on all threads.
+        tol: least fall of the training loss, a share of pairs.
+        max_iter: most iterations of a start.
+        validation: other features and scores: splits that they do not confirm are pruned after every iteration
+            (equation 17), and they choose the tree.
+        seed: of the random rankings.
+
+    Raises:
+        ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels.
+    """
+    for name, value in {"n_clusters": n_clusters, "n_starts": n_starts, "max_iter": max_iter}.items():
+        check_count(value, name, least=1)
+    check_at_least(tol, "tol", 0)
+    check_choice(start, "start", STARTS)
+    rows, growth = Training(X, Y), _Growth.checked(min_leaf, lookahead, validation)
+    rng = np.random.default_rng(seed)
+    if start == "rows":
+        drawn = [rng.permutation(len(rows.X))[np.arange(n_clusters) % len(rows.X)] for _ in range(n_starts)]
+        starts = strict_scores(rows.votes[torch.from_numpy(np.stack(drawn))])
+    else:
+        shape = (n_starts, n_clusters, Y.shape[1])
+        starts = torch.from_numpy(rng.permuted(np.broadcast_to(np.arange(1.0, shape[2] + 1), shape), axis=-1))
+    trees: list[tuple[float, RankTree] | None] = [None] * n_starts
+
+    def run(number: int) -> None:
+        trees[number] = _iterate(rows, starts[number], growth, tol, max_iter)
+
+    run_tiles(range(n_starts), run)
+    return min((tree for tree in trees if tree is not None), key=lambda tree: tree[0])[1].to(X.device)
+
+
+def _iterate(rows: Training, centers: Tensor, growth: "_Growth", tol: float, max_iter: int) -> tuple[float, RankTree]:
+    losses: list[float] = []
+    best: tuple[float, RankTree] | None = None
+    converged = False
+    for _ in range(max_iter):
+        tree, cluster = _grow(rows, centers, growth)
+        centers = rows.central_scores(cluster, centers)
+        tree = replace(tree, centers=centers)
+        losses.append(_loss(rows, cluster, centers))
+        judged = losses[-1]
+        if (held_out := growth.held_out) is not None:
+            judged = _loss(held_out, tree.predict_cluster(torch.from_numpy(held_out.X)), centers)
+        if best is None or judged < best[0]:
+            best = judged, tree
+        converged = len(losses) > 1 and losses[-2] - losses[-1] < tol
+        if converged:
+            break
+    assert best is not None
+    return best[0], replace(best[1], losses=tuple(losses), converged=converged)
+
+
+def _loss(rows: Training, cluster: Tensor, centers: Tensor) -> float:
+    wrong = rows.distances(centers)[np.arange(len(cluster)), cluster.numpy()]
+    return float(wrong.sum() / rows.pairs)
+
+
+@dataclass(frozen=True)
+class _Growth:
+    """How trees with given central rankings grow."""
+
+    min_leaf: int
+    lookahead: float
+    held_out: Training | None
+
+    @classmethod
+    def checked(cls, min_leaf: int, lookahead: float, validation: tuple[Tensor, Tensor] | None) -> "_Growth":
+        check_count(min_leaf, "min_leaf", least=1)
+        check_at_least(lookahead, "lookahead", 0)
+        return cls(min_leaf, float(lookahead), None if validation is None else Training(*validation))
+
+
+def _grow(rows: Training, centers: Tensor, growth: _Growth) -> tuple[RankTree, Tensor]:
+    """A tree for given rankings, and the cluster of each row."""
+    from torchrank.cpu import rank_tree as engine  # numba takes half a second to import
+
+    nodes, leaf = _Nodes.room_for(len(rows.X), growth.min_leaf), np.empty(len(rows.X), np.int64)
+    n = engine.grow(
+        rows.X, rows.by_feature.copy(), rows.distances(centers), growth.min_leaf, growth.lookahead, *nodes.arrays, leaf
+    )
+    nodes = nodes.first(n)
+    if growth.held_out is not None:
+        engine.prune(growth.held_out.X, growth.held_out.distances(centers), *nodes.arrays)
+        leaf = engine.leaves_of(rows.X, nodes.feature, nodes.threshold, nodes.children)
+    tree = RankTree(*(torch.from_numpy(array) for array in nodes.arrays), centers)
+    return tree, tree.cluster[torch.from_numpy(leaf)]
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    feature: np.ndarray
+    threshold: np.ndarray
+    children: np.ndarray
+    cluster: np.ndarray
+
+    @classmethod
+    def room_for(cls, n_rows: int, min_leaf: int) -> "_Nodes":
+        size = 2 * max(1, n_rows // min_leaf) + 1
+        return cls(
+            np.full(size, -1), np.zeros(size), np.zeros((size, 2), dtype=np.int64), np.zeros(size, dtype=np.int64)
+        )
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return self.feature, self.threshold, self.children, self.cluster
+
+    def first(self, n: int) -> "_Nodes":
+        return _Nodes(*(array[:n].copy() for array in self.arrays))
+
+
+def pruned_rank_tree(X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, theta_cap: float = 10.0) -> RankTree:
+    """RT_prune: the label ranking tree of Cheng, Hühn and Hüllermeier (2009), pruned to at most K rankings.
+
+    Every node has its own Borda ranking, and splits make the rankings of both sides agree: they maximise the mean of
+    Mallows' theta over rows (equation 16), capped since a side of equal rankings would decide alone. Then, as long as
+    the leaves hold more than K different rankings and are more than K, the two leaves under one parent that lower the
+    loss least are cut off (equation 17). Where a node ranks no row's label, the label stays in the middle.
+
+    Args:
+        X: ``(N, d)`` features.
+        Y: ``(N, L)`` scores, ties and NaN allowed.
+        n_clusters: K.
+        min_leaf: fewest rows of a leaf.
+        theta_cap: largest theta, above 0.
+
+    Raises:
+        ValueError: as :func:`rank_tree`.
+    """
+    from torchrank.cpu import rank_tree as engine
+
+    check_count(n_clusters, "n_clusters", least=1)
+    check_count(min_leaf, "min_leaf", least=1)
+    if not 0 < theta_cap < math.inf:
+        raise ValueError(f"theta_cap={theta_cap!r} is out of range; it must be positive and finite")
+    rows = Training(X, Y)
+    nodes = _Nodes.room_for(len(rows.X), min_leaf)
+    L = Y.shape[1]
+    order, loss = np.zeros((len(nodes.feature), L), np.int64), np.zeros(len(nodes.feature))
+    thetas = np.linspace(0, theta_cap, _GRID)
+    distances = np.array([mean_mallows_distance(theta, L) for theta in thetas]) / (L * (L - 1) / 2)
+    splits = nodes.feature, nodes.threshold, nodes.children
+    n = engine.grow_by_spread(
+        rows.X, rows.by_feature.copy(), rows.votes.numpy(), rows.ranks.numpy(), min_leaf, distances, thetas, *splits,
+        order, loss,
+    )  # fmt: skip
+    nodes, order = nodes.first(n), order[:n]
+    feature = _cut_back(nodes, order, loss, n_clusters)
+    reached = _leaves(feature, nodes.children)
+    distinct, which = np.unique(order[reached], axis=0, return_inverse=True)
+    nodes.cluster[reached] = which.reshape(-1)
+    centers = np.empty(distinct.shape)
+    np.put_along_axis(centers, distinct, np.arange(L, 0, -1.0)[None], axis=1)
+    tables = feature, nodes.threshold, nodes.children, nodes.cluster, centers
+    return RankTree(*(torch.from_numpy(np.ascontiguousarray(table)) for table in tables)).to(X.device)
+
+
+def _cut_back(nodes: _Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Features of the splits that remain, -1 elsewhere."""
+    feature = nodes.feature.copy()
+    parent = np.full(len(feature), -1)
+    inner = np.flatnonzero(feature >= 0)
+    parent[nodes.children[inner]] = inner[:, None]
+
+    def gain(node: int) -> float:
+        return loss[node] - loss[nodes.children[node]].sum()
+
+    def ends(node: int) -> bool:
+        return bool((feature[nodes.children[node]] < 0).all())
+
+    leaves = _leaves(feature, nodes.children)
+    held: dict[bytes, int] = {}
+    for leaf in leaves:
+        held[order[leaf].tobytes()] = held.get(order[leaf].tobytes(), 0) + 1
+    n_leaves = len(leaves)
+    queue = [(gain(node), int(node)) for node in inner if ends(int(node))]
+    heapq.heapify(queue)
+    while len(held) > n_clusters and n_leaves > n_clusters:
+        _, node = heapq.heappop(queue)
+        for leaf in nodes.children[node]:
+            key = order[leaf].tobytes()
+            held[key] -= 1
+            if not held[key]:
+                del held[key]
+        held[order[node].tobytes()] = held.get(order[node].tobytes(), 0) + 1
+        feature[node] = -1
+        n_leaves -= 1
+        above = int(parent[node])
+        if above >= 0 and ends(above):
+            heapq.heappush(queue, (gain(above), above))
+    return feature
+
+
+def _leaves(feature: np.ndarray, children: np.ndarray) -> np.ndarray:
+    """Leaves that the root reaches."""
+    leaves, nodes = [], [0]
+    while nodes:
+        node = nodes.pop()
+        if feature[node] < 0:
+            leaves.append(node)
+        else:
+            nodes += children[node].tolist()
+    return np.array(leaves)
+
+
+def mean_mallows_distance(theta: float, n: int) -> float:
+    """Mean number of discordant pairs of n items under the Mallows model with concentration ``theta`` of at least 0."""
+    if theta < 1e-6:  # the limit; the difference below cancels
+        return n * (n - 1) / 4
+    j = np.arange(1, n + 1)
+    return float(n * math.exp(-theta) / -math.expm1(-theta) - (j * np.exp(-j * theta) / -np.expm1(-j * theta)).sum())
