@@ -5,6 +5,8 @@ import torch
 
 from torchrank.linalg import PairProduct, Plan, kron_matmul
 from torchrank.linalg import kronecker as module
+from torchrank.linalg.kronecker import cheapest_plan, plan_cost
+from torchrank.linalg.sparse import Places
 
 PLANS = [Plan(*choice) for choice in itertools.product((True, False), repeat=3)]
 SHAPES = [(3, 4, 5, 2), (6, 6, 6, 6), (1, 1, 1, 1), (2, 7, 9, 3), (9, 3, 2, 7)]
@@ -49,25 +51,31 @@ def test_matrices_may_be_views_of_any_strides(plan):
         torch.testing.assert_close(operator(2 * v), 2 * expected, rtol=0, atol=1e-12)  # its memory is used again
 
 
+def places(pairs, rows, columns):
+    return Places.of(pairs, (rows, columns))
+
+
 def test_the_cheapest_plan_is_taken():
-    K, few, many = double(50, 50), random_pairs(50, 50, 5), random_pairs(50, 50, 50_000)
-    sparse = PairProduct(K, K, few, few)
-    assert sparse.plan[1:] == (True, True)
-    assert PairProduct(K, K, many, many).plan[1:] == (False, False)
-    assert all(sparse.cost(sparse.plan) <= sparse.cost(plan) for plan in PLANS)
+    few, many = places(random_pairs(50, 50, 5), 50, 50), places(random_pairs(50, 50, 50_000), 50, 50)
+    best = cheapest_plan(few, few)
+    assert best[1:] == (True, True)
+    assert cheapest_plan(many, many)[1:] == (False, False)
+    assert cheapest_plan(few, few, sparse=False)[1:] == (False, False)
+    assert all(plan_cost(best, few, few) <= plan_cost(plan, few, few) for plan in PLANS)
 
 
 def test_the_order_follows_the_smaller_count():
-    pairs = random_pairs(40, 40, 10)
-    tall = PairProduct(double(40, 40), double(2000, 40), random_pairs(40, 2000, 10), pairs)
-    wide = PairProduct(double(2000, 40), double(40, 40), random_pairs(2000, 40, 10), pairs)
-    assert tall.plan.start_first  # the first step then makes 40 columns, not 2,000
-    assert not wide.plan.start_first
+    square, tall = places(random_pairs(40, 40, 10), 40, 40), places(random_pairs(40, 2000, 10), 40, 2000)
+    assert cheapest_plan(square, tall).start_first  # the first step then makes 40 columns, not 2,000
+    assert not cheapest_plan(square, tall.mT).start_first
 
 
 def test_repeated_pairs_count_once_in_the_cost():
-    K = double(30, 30)
-    once, often = random_pairs(30, 30, 1), torch.zeros((2, 10_000), dtype=torch.int64)
-    plan = Plan(True, True, True)
-    assert PairProduct(K, K, often, often).cost(plan) == PairProduct(K, K, once, once).cost(plan)
-    assert PairProduct(K, K, once, once).cost(plan) == 2 * 30 * module.SPARSE_COST
+    often = places(torch.zeros((2, 10_000), dtype=torch.int64), 30, 30)
+    assert plan_cost(Plan(True, True, True), often, often) == 2 * 30 * module.SPARSE_COST
+
+
+def test_no_gradient_passes_through():
+    K, pairs = double(4, 4).requires_grad_(), random_pairs(4, 4, 6)
+    for plan in PLANS:
+        assert not PairProduct(K, K, pairs, pairs, plan=plan)(double(6).requires_grad_()).requires_grad

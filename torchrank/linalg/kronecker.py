@@ -5,15 +5,16 @@ Order of entries, here and everywhere in the package: the pair ``(i, j)`` is ent
 """
 
 import itertools
-import warnings
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-# One multiplication with a sparse factor takes about as long as this many with dense ones: 5.6e9 against 5e10 a second
-# in float64 on 2 CPU cores with AVX-512, for 2,000 nodes and 2e4 or 2e5 pairs.
-SPARSE_COST = 9
+from torchrank.linalg.sparse import Places, has_sparse_products, sparse_products
+
+# One multiplication with a sparse factor takes about as long as this many with dense ones: 1.7e10 against 4.8e10 a
+# second in float64 on 2 CPU cores with AVX-512 for 2,000 nodes and 1e6 pairs, 1.2e10 for 1e5 pairs.
+SPARSE_COST = 4
 
 
 def kron_matmul(A: Tensor, B: Tensor, F: Tensor) -> Tensor:
@@ -48,10 +49,10 @@ class PairProduct:
 
         u[e] = sum over e' of A[row_e, row_e'] B[column_e, column_e'] v[e'].
 
-    With ``q`` pairs on either side and ``p`` nodes this takes O(q p) multiplications instead of O(q^2): ``M = V B^T``,
-    then rows of ``A`` times columns of ``M``, or the same from the other side. Each of the two steps runs over the
-    listed pairs or, with dense products, over all of them, whichever needs less by count. Pairs may repeat.
-    The operator keeps working memory, so one thread may use it at a time.
+    With ``q`` pairs on either side and ``p`` nodes this takes O(q p) multiplications instead of O(q^2): ``M = A V``,
+    then rows of ``M`` times rows of ``B``, or the same from the other side. Each of the two steps runs over the listed
+    pairs or, with dense products, over all of them, whichever needs less by count. Pairs may repeat. No gradient
+    passes through. The operator keeps working memory, so one thread may use it at a time.
 
     Args:
         A: ``(r, m)`` dense matrix.
@@ -62,90 +63,55 @@ class PairProduct:
     """
 
     def __init__(self, A: Tensor, B: Tensor, out_pairs: Tensor, in_pairs: Tensor, *, plan: Plan | None = None) -> None:
-        self.A, self.B = A, B
-        self._in = _Pattern(in_pairs, (A.shape[1], B.shape[1]))
-        self._out = _Pattern(out_pairs, (A.shape[0], B.shape[0]))
-        sparse = (True, False) if A.device.type in ("cpu", "cuda") else (False,)  # others have no sparse products
-        plans = itertools.starmap(Plan, itertools.product((True, False), sparse, sparse))
-        self.plan = plan or min(plans, key=self.cost)
+        A, B = A.detach(), B.detach()
+        inputs = Places.of(in_pairs, (A.shape[1], B.shape[1]))
+        outputs = Places.of(out_pairs, (A.shape[0], B.shape[0]))
+        self.plan = plan or cheapest_plan(inputs, outputs, has_sparse_products(A.device))
+        if self.plan.start_first:
+            inputs = inputs.mT
+        else:  # the same from the other side: exchanging the sides transposes V and the result
+            A, B, outputs = B, A, outputs.mT
+        self._A, self._B, self._inputs, self._outputs = A, B, inputs, outputs  # inputs are places in V^T
         # Large results go to memory that is kept: page faults of fresh memory would cost more than the arithmetic.
-        first, other = (A, B.shape[1]) if self.plan.start_first else (B, A.shape[1])
-        self._half = A.new_empty((first.shape[0], other))
+        self._half = A.new_empty((A.shape[0], B.shape[1]))
         if self.plan.sparse_first:
-            self._first_transposed = first.mT.contiguous()
-            self._half_transposed = A.new_empty((other, first.shape[0]))
+            self._first = sparse_products(inputs, A.mT)
+            self._half_transposed = A.new_empty((B.shape[1], A.shape[0]))
         else:
-            self._weights = A.new_zeros((first.shape[1], other))  # filled at the same places each time
-        self._all = None if self.plan.sparse_then else A.new_empty((A.shape[0], B.shape[0]))
-
-    def cost(self, plan: Plan) -> int:
-        """Multiplications of one product, sparse ones counted :data:`SPARSE_COST` times."""
-        (r, m), (s, n) = self.A.shape, self.B.shape
-        q_in, q_out = SPARSE_COST * self._in.n_distinct, SPARSE_COST * self._out.n_distinct
-        if plan.start_first:
-            return (q_in * r if plan.sparse_first else r * m * n) + (q_out * n if plan.sparse_then else r * n * s)
-        return (q_in * s if plan.sparse_first else m * n * s) + (q_out * m if plan.sparse_then else r * m * s)
+            self._V_transposed = A.new_zeros(inputs.shape)  # filled at the same places each time
+        if self.plan.sparse_then:
+            self._then = sparse_products(outputs, B)
+            self._sampled = A.new_empty(len(outputs))
+        else:
+            self._all = A.new_empty(outputs.shape)
 
     def __call__(self, v: Tensor) -> Tensor:
         """``(q',)`` weights of the input pairs to ``(q,)`` values at the output pairs."""
-        weights = self._in.sum_duplicates(v)
-        half = self._half_product(weights)
-        left, right = (half, self.B.mT) if self.plan.start_first else (self.A, half.mT)
-        if self._all is None:
-            return self._out.sampled_product(left, right)
-        return torch.mm(left, right, out=self._all)[self._out.rows, self._out.columns]
-
-    def _half_product(self, weights: Tensor) -> Tensor:
-        """``A V`` or ``B V^T``, with the weights at their places in ``V``."""
+        weights = self._inputs.sum_repeated(v.detach())
         if self.plan.sparse_first:
-            V = self._in.sparse(weights, transposed=self.plan.start_first)
-            torch.mm(V, self._first_transposed, out=self._half_transposed)
-            return self._half.copy_(self._half_transposed.mT)
-        V = self._weights if self.plan.start_first else self._weights.mT
-        self._in.put(weights, V)
-        return torch.mm(self.A if self.plan.start_first else self.B, self._weights, out=self._half)
+            self._first.times_dense(weights, out=self._half_transposed)
+            self._half.copy_(self._half_transposed.mT)
+        else:
+            self._inputs.put(weights, self._V_transposed)
+            torch.mm(self._A, self._V_transposed.mT, out=self._half)
+        if self.plan.sparse_then:
+            self._then.sampled(self._half, out=self._sampled)
+            return self._sampled[self._outputs.inverse]
+        torch.mm(self._half, self._B.mT, out=self._all)
+        return self._outputs.take(self._all)
 
 
-class _Pattern:
-    """Index pairs as places in a matrix, repeated ones stored once."""
-
-    def __init__(self, pairs: Tensor, shape: tuple[int, int]) -> None:
-        self.rows, self.columns = pairs
-        self.shape = shape
-        keys, self.inverse = torch.unique(self.rows * shape[1] + self.columns, return_inverse=True)
-        self.n_distinct = len(keys)
-        self._rows, self._columns = keys // shape[1], keys % shape[1]
-        self._transposed: tuple[Tensor, Tensor, Tensor] | None = None
-        self._crow = _row_starts(self._rows, shape[0])
-
-    def sum_duplicates(self, v: Tensor) -> Tensor:
-        return v.new_zeros(self.n_distinct).index_add_(0, self.inverse, v)
-
-    def put(self, weights: Tensor, matrix: Tensor) -> None:
-        """Write the weights to their places in a matrix."""
-        matrix.index_put_((self._rows, self._columns), weights)
-
-    def sparse(self, weights: Tensor, transposed: bool = False) -> Tensor:
-        """A sparse matrix of the weights, or its transpose."""
-        if not transposed:
-            return _csr(self._crow, self._columns, weights, self.shape)
-        if self._transposed is None:
-            order = torch.argsort(self._columns, stable=True)
-            self._transposed = order, _row_starts(self._columns[order], self.shape[1]), self._rows[order]
-        order, crow, columns = self._transposed
-        return _csr(crow, columns, weights[order], (self.shape[1], self.shape[0]))
-
-    def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
-        """``left @ right`` at these places only."""
-        places = self.sparse(left.new_zeros(self.n_distinct))
-        return torch.sparse.sampled_addmm(places, left, right, beta=0.0).values()[self.inverse]
+def cheapest_plan(inputs: Places, outputs: Places, sparse: bool = True) -> Plan:
+    """The plan of least :func:`plan_cost`, among dense ones only unless ``sparse``."""
+    choices = (True, False) if sparse else (False,)
+    plans = itertools.starmap(Plan, itertools.product((True, False), choices, choices))
+    return min(plans, key=lambda plan: plan_cost(plan, inputs, outputs))
 
 
-def _row_starts(sorted_rows: Tensor, n_rows: int) -> Tensor:
-    return torch.searchsorted(sorted_rows, torch.arange(n_rows + 1, device=sorted_rows.device))
-
-
-def _csr(crow: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    with warnings.catch_warnings():  # torch announces once per process that its CSR tensors are new
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
-        return torch.sparse_csr_tensor(crow, columns, values, shape, device=values.device, check_invariants=False)
+def plan_cost(plan: Plan, inputs: Places, outputs: Places) -> int:
+    """Multiplications of one product, sparse ones counted :data:`SPARSE_COST` times."""
+    (m, n), (r, s) = inputs.shape, outputs.shape
+    if not plan.start_first:
+        m, n, r, s = n, m, s, r
+    first = SPARSE_COST * len(inputs) * r if plan.sparse_first else r * m * n
+    return first + (SPARSE_COST * len(outputs) * n if plan.sparse_then else r * n * s)
