@@ -1,0 +1,264 @@
+"""Kernel k-means: clusters of rankings whose centres are means in the kernel's feature space."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from torchrank.clustering.geometries import FeatureGeometry, GramGeometry, means, rounding_of
+from torchrank.clustering.lloyd import KMeansFit, check_clustering, lloyd, nearest_centers, start_labels
+from torchrank.clustering.points import (
+    Kernel,
+    check_kernel,
+    checked_gram,
+    different_rows,
+    explicit_features,
+    given_diagonal,
+    gram,
+    kernel_diagonal,
+    rows_against_training,
+)
+from torchrank.clustering.state import GrowingBuffers
+from torchrank.linalg.symmetric import as_double
+from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_at_least, to_numpy
+
+
+class KernelKMeans(GrowingBuffers, nn.Module):
+    r"""Kernel k-means on rankings, or on any Gram matrix.
+
+    Minimises the weighted sum of squared distances to the means of the clusters in the kernel's feature space,
+
+    .. math:: \sum_j \sum_{i \in S_j} w_i \lVert \Phi(x_i) - \mu_j \rVert^2
+
+    by Algorithm 1 of Jiao and Vert (IEEE TPAMI 40(7), 2018), from many starts at once. What the algorithm leaves open:
+    a cluster that becomes empty gets the point that is farthest from its centre. The objective never rises.
+
+    Equal rankings are found and counted once, so that 5,738 votes of which 120 differ cost as much as 120. Where the
+    feature vectors of the Kendall or the smoothed kernel have fewer entries than the Gram matrix has columns, they take
+    its place; objective and labels are the same. Arithmetic is in float64.
+
+    The clusters can train the kernel: :meth:`loss` is the share of the scatter of all points that soft clusters leave,
+    differentiable in whatever the kernel is differentiable in. Fitting and descending take turns::
+
+        kernel = MultivariateKernel([KendallKernel(), KendallKernel()], sizes=[5, 5])
+        model = KernelKMeans(2, kernel=kernel)
+        optimiser = torch.optim.Adam(kernel.parameters(), lr=0.1)
+        for _ in range(50):
+            model.fit(X)
+            optimiser.zero_grad()
+            model.loss(temperature=0.1).backward()
+            optimiser.step()
+
+    Args:
+        n_clusters: c.
+        kernel: a kernel module such as :class:`torchrank.MallowsKernel`, a function ``kernel(X, Y)``, or "precomputed",
+            for which methods take Gram matrices in place of rankings. None means :class:`torchrank.KendallKernel`.
+        init: "k-means++" or "random" (the paper's: every row draws a label), or labels ``(m,)`` or ``(starts, m)``,
+            for the different rows in their order in ``rankings``.
+        n_init: starts, of which the best is kept.
+        max_iter: most iterations of a start.
+
+    Attributes:
+        rankings: ``(u, n)`` the different training rankings; no columns for a precomputed kernel.
+        weights: ``(u,)`` their weights.
+        coefficients: ``(c, u)`` the weights by which centres are means of them.
+        center_norms: ``(c,)`` squared norms of the centres; infinite for clusters without members.
+
+    Raises:
+        ValueError, TypeError: settings out of range.
+    """
+
+    rankings: Tensor
+    weights: Tensor
+    coefficients: Tensor
+    center_norms: Tensor
+    tolerance: Tensor
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        kernel: Kernel | None = None,
+        init: str | Tensor = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 300,
+    ) -> None:
+        super().__init__()
+        check_clustering(n_clusters, init, n_init, max_iter)
+        self.kernel = check_kernel(kernel)
+        self.n_clusters, self.init, self.n_init, self.max_iter = n_clusters, init, n_init, max_iter
+        self.register_growing(
+            rankings=torch.empty(0, 0),
+            weights=torch.empty(0, dtype=torch.float64),
+            coefficients=torch.empty(n_clusters, 0, dtype=torch.float64),
+            center_norms=torch.full((n_clusters,), math.inf, dtype=torch.float64),
+            tolerance=torch.zeros((), dtype=torch.float64),
+        )
+
+    @torch.no_grad()
+    def fit(self, X: Scores, weights: Matrix | None = None, *, generator: torch.Generator | None = None) -> KMeansFit:
+        """Find clusters.
+
+        Args:
+            X: ``(m, n)`` rankings or, for a precomputed kernel, their Gram matrix ``(m, m)``.
+            weights: ``(m,)`` how much each row counts, at least 0; None means 1 each. An integer weight is the same as
+                that many equal rows.
+            generator: source of the random starts.
+
+        Returns:
+            The labels of all rows, and how they were reached.
+
+        Raises:
+            ValueError: weights that are negative or all 0; a Gram matrix that is not square, symmetric, finite and
+                positive semi-definite; no rows; and what the kernel raises.
+            TypeError: scores that are not real numbers.
+
+        Warns:
+            ConvergenceWarning: ``max_iter`` was not enough.
+            UserWarning: fewer different rows than clusters, so that some stay empty.
+        """
+        precomputed = self.kernel == "precomputed"
+        points, foreign = checked_gram(X) if precomputed else as_scores(X)
+        if points.ndim != 2:
+            raise ValueError(f"X has shape {tuple(points.shape)}; expected one matrix")
+        weights = as_weights(weights, points)
+        if weights.ndim != 1:
+            raise ValueError(f"weights has shape {tuple(weights.shape)}; expected ({len(points)},)")
+        inverse = None
+        if not precomputed:
+            distinct = different_rows(self.kernel, points)
+            points, weights, inverse = points.detach()[distinct.first], distinct.total(weights), distinct.inverse
+        features = None if precomputed else explicit_features(self.kernel, points)
+        if features is not None:
+            geometry = FeatureGeometry(features, weights)
+        else:
+            K = points if precomputed else checked_gram(gram(self.kernel, points), "the kernel's Gram matrix")[0]
+            geometry = GramGeometry(K, weights)
+        labels = start_labels(geometry, self.n_clusters, self.init, self.n_init, generator)
+        best = lloyd(geometry, labels, self.n_clusters, self.max_iter)
+        best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
+        self.rankings = points.new_empty((len(points), 0)) if precomputed else points
+        self.weights = weights
+        self._keep_centers(geometry, best.members, best.filled)
+        return best.fit.expanded(inverse, foreign)
+
+    def forward(self, X: Scores, diagonal: Matrix | None = None) -> Matrix:
+        """Squared distances ``(m2, c)`` to the centres, infinite for clusters without members.
+
+        Args:
+            X: ``(m2, n)`` rankings or, for a precomputed kernel, the matrix ``(m2, m)`` of new against training rows.
+            diagonal: ``(m2,)`` k(x, x) of the new rows, for a precomputed kernel only.
+
+        Raises:
+            ValueError: shapes that do not fit, a model that was not fitted, or no ``diagonal`` where it is needed.
+        """
+        if self.kernel == "precomputed" and diagonal is None:
+            raise ValueError("diagonal is missing: distances need k(x, x) of the new rows; predict does without")
+        relative, foreign = self._relative_distances(X)
+        if self.kernel == "precomputed":
+            own = given_diagonal(diagonal, relative)
+        else:
+            own = kernel_diagonal(self.kernel, as_scores(X)[0])
+        distances = (own[:, None] + relative).clamp(min=0)
+        return to_numpy(distances) if foreign else distances
+
+    @torch.no_grad()
+    def predict(self, X: Scores) -> Matrix:
+        """Labels ``(m2,)`` int64 of the nearest centres; see :meth:`forward` for ``X``."""
+        relative, foreign = self._relative_distances(X)
+        labels = nearest_centers(relative.mT, float(self.tolerance))[0]
+        return to_numpy(labels) if foreign else labels
+
+    def soft_assign(self, K: Matrix, temperature: float | Tensor) -> Tensor:
+        r"""Memberships ``(u, c)`` of the training rows, differentiable in their Gram matrix.
+
+        .. math:: z_{ij} = \frac{\exp(-D_{ij}(K) / T)}{\sum_l \exp(-D_{il}(K) / T)}
+
+        with squared distances D to the fitted centres, whose weights on the training rows are held fixed. As T goes to
+        0 these become the labels.
+
+        Args:
+            K: ``(u, u)`` Gram matrix of the training rows, ``kernel(model.rankings)``.
+            temperature: T, above 0; a tensor may require a gradient.
+
+        Raises:
+            ValueError: another shape, or a temperature that is not positive.
+        """
+        if not isinstance(temperature, Tensor):
+            check_at_least(temperature, "temperature", torch.finfo(torch.float64).tiny, ": soft clusters need one")
+        square, _ = rows_against_training(K, self._trained())
+        if square.shape[0] != square.shape[1]:
+            raise ValueError(f"K has shape {tuple(square.shape)}; expected the training rows against themselves")
+        products = square @ self.coefficients.mT
+        norms = (products * self.coefficients.mT).sum(0)
+        logits = (2 * products - norms) / temperature
+        return logits.masked_fill(self.center_norms.isinf(), -math.inf).softmax(-1)
+
+    def loss(self, temperature: float | Tensor, K: Matrix | None = None) -> Tensor:
+        r"""Scatter within soft clusters as a share of the scatter of all training rows, in [0, 1].
+
+        .. math:: \frac{\sum_j \sum_i w_i z_{ij} \lVert \Phi(x_i) - \mu_j(z) \rVert^2}
+                       {\sum_i w_i \lVert \Phi(x_i) - \bar\Phi \rVert^2}
+
+        with the memberships of :meth:`soft_assign` and their own means. As a share it does not fall by shrinking the
+        kernel, so minimising it makes the clusters clearer.
+
+        Args:
+            temperature: T, above 0.
+            K: ``(u, u)`` Gram matrix of the training rows; None computes ``kernel(model.rankings)``.
+        """
+        self._trained()
+        if K is None and self.kernel == "precomputed":
+            raise ValueError("K is missing: with a precomputed kernel pass the Gram matrix that gradients shall reach")
+        square = as_double(gram(self.kernel, self.rankings) if K is None else torch.as_tensor(K))
+        shares = (self.soft_assign(square, temperature) * self.weights[:, None]).mT
+        total = _scatter(square, self.weights[None])
+        return _scatter(square, shares) / torch.where(total > 0, total, 1)
+
+    def extra_repr(self) -> str:
+        """Settings, as ``print`` shows them."""
+        kernel = "" if isinstance(self.kernel, nn.Module) else f", kernel={self.kernel!r}"
+        return f"n_clusters={self.n_clusters}{kernel}, n_init={self.n_init}, max_iter={self.max_iter}"
+
+    def _keep_centers(self, geometry: GramGeometry | FeatureGeometry, members: Tensor, filled: Tensor) -> None:
+        clusters = torch.arange(self.n_clusters, device=members.device)
+        self.coefficients = means((members == clusters[:, None]) * geometry.weights)
+        if isinstance(geometry, FeatureGeometry):
+            norms = (self.coefficients @ geometry.features).square().sum(-1)
+        else:
+            norms = ((self.coefficients @ geometry.gram) * self.coefficients).sum(-1)
+        self.center_norms = torch.where(filled, norms, math.inf)
+        self.tolerance = norms.new_tensor(rounding_of(geometry.diagonal))
+
+    def _relative_distances(self, X: Any) -> tuple[Tensor, bool]:
+        """Squared distances ``(m2, c)`` less k(x, x), and whether ``X`` came from outside torch."""
+        u = self._trained()
+        if self.kernel == "precomputed":
+            block, foreign = rows_against_training(X, u)
+            return self.center_norms - 2 * block @ self.coefficients.mT, foreign
+        scores, foreign = as_scores(X)
+        if scores.ndim != 2 or scores.shape[1] != self.rankings.shape[1]:
+            raise ValueError(
+                f"X has shape {tuple(scores.shape)}; expected (rankings, {self.rankings.shape[1]}), the items fitted"
+            )
+        trained = explicit_features(self.kernel, self.rankings)
+        new = None if trained is None else explicit_features(self.kernel, scores)
+        if trained is None or new is None:
+            products = as_double(gram(self.kernel, scores, self.rankings)) @ self.coefficients.mT
+        else:
+            products = new @ (self.coefficients @ trained).mT
+        return self.center_norms - 2 * products, foreign
+
+    def _trained(self) -> int:
+        """How many training rows there are."""
+        if self.coefficients.shape[1] == 0:
+            raise ValueError("this model has no clusters yet; call fit first")
+        return self.coefficients.shape[1]
+
+
+def _scatter(K: Tensor, shares: Tensor) -> Tensor:
+    """Sum over clusters of the squared distances to their means, by weights ``(c, u)``."""
+    total = shares.sum(-1)
+    quadratic = ((shares @ K) * shares).sum(-1)
+    return (shares @ K.diagonal()).sum() - (quadratic / torch.where(total > 0, total, 1)).sum()

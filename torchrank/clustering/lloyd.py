@@ -1,0 +1,219 @@
+"""Lloyd's algorithm in any geometry, from many starts at once."""
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from torchrank.linalg import ConvergenceWarning
+from torchrank.rankings.validate import Matrix, check_choice, check_count, to_numpy
+
+INITS = ("k-means++", "random")
+_BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x rows stay below
+
+
+class Geometry(Protocol):
+    """What Lloyd's algorithm asks of m weighted points; centres are ``(s, c, q)`` whatever q means."""
+
+    weights: Tensor  # (m,) float64
+    tolerance: float  # distances that differ by less are equal
+
+    def points(self, rows: Tensor) -> Tensor:
+        """Points ``(s,)`` by number, each as the one centre of a start: ``(s, 1, q)``."""
+        ...
+
+    def centers(self, shares: Tensor, previous: Tensor | None) -> Tensor:
+        """Centres of clusters to which the points contribute ``shares`` ``(s, c, m)``; anything for empty ones."""
+        ...
+
+    def distances(self, centers: Tensor) -> Tensor:
+        """What every point costs at every centre, ``(s, c, m)``."""
+        ...
+
+
+@dataclass(frozen=True)
+class KMeansFit:
+    """Labels, and the evidence for them."""
+
+    labels: Matrix  # (m,) int64, the nearest of the centres
+    objective: float  # weighted sum of what the rows cost at their centres
+    trace: tuple[float, ...]  # the objective after every iteration of the start that was kept; it never rises
+    n_iter: int
+    converged: bool
+    objectives: tuple[float, ...]  # of all starts
+
+    def expanded(self, inverse: Tensor | None, foreign: bool) -> "KMeansFit":
+        """With labels for every row, given which different row each is; as a NumPy array for callers outside torch."""
+        labels = self.labels if inverse is None else self.labels[inverse]
+        return replace(self, labels=to_numpy(labels) if foreign else labels)
+
+    def warn_unless_sound(self, n_clusters: int, filled: int) -> None:
+        """Warn of clusters that stay empty, or else of an iteration that was cut short."""
+        if filled < n_clusters:
+            warnings.warn(
+                f"{n_clusters - filled} of n_clusters={n_clusters} clusters stay empty: "
+                f"the {filled} others hold all rows at no cost, as there are too few different rows",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif not self.converged:
+            fall = self.trace[-2] - self.trace[-1] if len(self.trace) > 1 else math.nan
+            warnings.warn(
+                f"k-means did not converge in {self.n_iter} iterations: the last one lowered the objective by "
+                f"{fall:.3g} to {self.objective:.6g}; raise max_iter",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+class BestStart(NamedTuple):
+    """The start that ended lowest."""
+
+    fit: KMeansFit
+    members: Tensor  # (m,) the labels that the last centres were computed from
+    centers: Tensor  # (c, q)
+    filled: Tensor  # (c,) which centres have members
+    objectives: list[float]  # of all starts
+
+
+def check_clustering(n_clusters: int, init: str | Tensor, n_init: int, max_iter: int) -> None:
+    """Raise unless the settings that all k-means share make sense."""
+    check_count(n_clusters, "n_clusters", 1)
+    check_count(n_init, "n_init", 1)
+    check_count(max_iter, "max_iter", 1)
+    if not isinstance(init, Tensor):
+        check_choice(init, "init", INITS)
+
+
+def start_labels(
+    geometry: Geometry, n_clusters: int, init: str | Tensor, n_init: int, generator: torch.Generator | None
+) -> Tensor:
+    """Labels ``(s, m)`` to start from.
+
+    "random" draws every label by itself (Algorithm 1 of Jiao and Vert, 2018); "k-means++" draws points as seeds, each
+    with probability proportional to its weight times its cost at the nearest seed so far (Arthur and Vassilvitskii,
+    SODA 2007), and gives every point to its nearest seed. A tensor of labels ``(m,)`` or ``(s, m)`` is taken as it is.
+    """
+    weights, m = geometry.weights, len(geometry.weights)
+    if isinstance(init, Tensor):
+        return _given_labels(init, m, n_clusters).to(weights.device)
+    source = weights.device if generator is None else generator.device
+    if init == "random":
+        return torch.randint(n_clusters, (n_init, m), generator=generator, device=source).to(weights.device)
+
+    def draw(chances: Tensor) -> Tensor:
+        return torch.multinomial(chances.to(source), 1, generator=generator)[:, 0].to(weights.device)
+
+    nearest = geometry.distances(geometry.points(draw(weights.expand(n_init, -1))))[:, 0]
+    labels = torch.zeros((n_init, m), dtype=torch.int64, device=weights.device)
+    for j in range(1, n_clusters):
+        chances = weights * torch.where(nearest > geometry.tolerance, nearest, 0)
+        exhausted = (chances <= 0).all(dim=1, keepdim=True)  # every point is a seed or equals one
+        cost = geometry.distances(geometry.points(draw(torch.where(exhausted, weights, chances))))[:, 0]
+        labels = torch.where(cost < nearest - geometry.tolerance, j, labels)
+        nearest = torch.minimum(cost, nearest)
+    return labels
+
+
+def lloyd(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> BestStart:
+    """Run Lloyd's algorithm from all starts and keep the one that ends lowest.
+
+    Every iteration computes the centres of the present clusters and moves every point to its nearest centre, the first
+    of equally near ones. A cluster that this empties gets the point that costs most. A start has converged when no
+    point moves, or when the objective stays. Its labels and its objective belong to its last centres.
+
+    Args:
+        geometry: the points.
+        labels: ``(s, m)`` to start from, in ``[0, n_clusters)``.
+        n_clusters: c.
+        max_iter: most iterations.
+    """
+    step = max(1, _BATCH_ELEMENTS // max(1, n_clusters * labels.shape[1]))
+    best, objectives = None, []
+    for batch in labels.split(step):
+        run = _run(geometry, batch, n_clusters, max_iter)
+        objectives += run.objectives
+        if best is None or run.fit.objective < best.fit.objective:
+            best = run
+    assert best is not None
+    return best._replace(fit=replace(best.fit, objectives=tuple(objectives)), objectives=objectives)
+
+
+def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> BestStart:
+    """Lloyd's algorithm from starts that go together; those that have converged drop out."""
+    s, weights = len(labels), geometry.weights
+    active = torch.arange(s, device=labels.device)
+    final_labels, ended, converged = (
+        labels.clone(),
+        torch.zeros_like(active),
+        torch.zeros_like(active, dtype=torch.bool),
+    )
+    objectives = torch.full((s,), math.inf, dtype=torch.float64, device=labels.device)
+    kept: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+    traces, centers = [], None
+    for n_iter in range(1, max_iter + 1):
+        shares = _one_hot(labels, n_clusters) * weights
+        filled = shares.sum(-1) > 0
+        centers = geometry.centers(shares, centers)
+        costs = geometry.distances(centers).masked_fill(~filled[..., None], math.inf)
+        nearest, cost = nearest_centers(costs, geometry.tolerance)
+        objective = cost @ weights
+        reseeded = _fill_empty(nearest, cost, geometry, n_clusters)
+        stays = objective >= objectives[active] - geometry.tolerance * weights.sum()
+        done = (reseeded == labels).all(-1) | (stays & (reseeded == nearest).all(-1))
+        final_labels[active], objectives[active], ended[active], converged[active] = nearest, objective, n_iter, done
+        traces.append(objectives.clone())
+        going = ~done
+        for place, start in enumerate(active.tolist()):
+            if done[place] or n_iter == max_iter:
+                kept[start] = labels[place], centers[place].clone(), filled[place]
+        active, labels, centers = active[going], reseeded[going], centers[going]
+        if len(active) == 0:
+            break
+    best = int(objectives.argmin())
+    n_iter = int(ended[best])
+    trace = tuple(float(objective[best]) for objective in traces[:n_iter])
+    fit = KMeansFit(final_labels[best], float(objectives[best]), trace, n_iter, bool(converged[best]), ())
+    return BestStart(fit, *kept[best], objectives.tolist())
+
+
+def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
+    """The first of the cheapest centres, costs within ``tolerance`` being equal, and its cost; both ``(..., m)``."""
+    lowest = costs.amin(dim=-2, keepdim=True)
+    labels = (costs <= lowest + tolerance).to(torch.uint8).argmax(dim=-2)
+    return labels, costs.gather(-2, labels.unsqueeze(-2)).squeeze(-2)
+
+
+def _fill_empty(labels: Tensor, cost: Tensor, geometry: Geometry, n_clusters: int) -> Tensor:
+    """Give every empty cluster the farthest point, unless all points cost nothing."""
+    counted = (geometry.weights > 0).to(torch.float64)
+    empty = (_one_hot(labels, n_clusters) @ counted == 0).nonzero().tolist()
+    if not empty:
+        return labels
+    labels, cost = labels.clone(), cost * counted
+    for start, cluster in empty:
+        farthest = int(cost[start].argmax())
+        if cost[start, farthest] > geometry.tolerance:
+            labels[start, farthest], cost[start, farthest] = cluster, 0
+    return labels
+
+
+def _one_hot(labels: Tensor, n_clusters: int) -> Tensor:
+    """``(s, c, m)`` float64 indicators of labels ``(s, m)``."""
+    clusters = torch.arange(n_clusters, device=labels.device)
+    return (labels[:, None] == clusters[:, None]).to(torch.float64)
+
+
+def _given_labels(init: Tensor, m: int, n_clusters: int) -> Tensor:
+    if init.ndim not in (1, 2) or init.shape[-1] != m or init.is_floating_point() or init.numel() == 0:
+        raise ValueError(
+            f"init has shape {tuple(init.shape)} and dtype {init.dtype}; "
+            f"expected integer labels ({m},) or (starts, {m})"
+        )
+    lowest, highest = int(init.min()), int(init.max())
+    if lowest < 0 or highest >= n_clusters:
+        raise ValueError(f"init has labels from {lowest} to {highest}; expected 0 to {n_clusters - 1}")
+    return init.reshape(-1, m).to(torch.int64)

@@ -1,0 +1,129 @@
+"""Rankings as points of a kernel's feature space: distinct rows, checked Gram matrices, explicit features."""
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from torchrank.kernels.kendall import kendall_features
+from torchrank.kernels.modules import KendallKernel, MallowsKernel
+from torchrank.kernels.partial import KINDS
+from torchrank.kernels.smoothed import smoothed_features
+from torchrank.kernels.smoothed_module import SmoothedKendallKernel
+from torchrank.linalg.symmetric import as_double, check_symmetric
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.distinct import DistinctRows, distinct_rows
+from torchrank.rankings.ties import sortable
+from torchrank.rankings.validate import Matrix, as_gram, from_array
+
+Kernel: TypeAlias = nn.Module | Callable[..., Matrix] | str
+_DIAGONAL_BLOCK = 64
+
+
+def check_kernel(kernel: Kernel | None) -> Kernel:
+    """The kernel to use; None means the Kendall kernel.
+
+    Raises:
+        TypeError: neither a kernel nor "precomputed".
+    """
+    if kernel is None:
+        return KendallKernel()
+    if kernel != "precomputed" and not callable(kernel):
+        raise TypeError(f"kernel={kernel!r} is not a kernel; pass a kernel module, a function or 'precomputed'")
+    return kernel
+
+
+def gram(kernel: Kernel, X: Tensor, Y: Tensor | None = None) -> Tensor:
+    """The Gram matrix of a kernel module or function as a tensor."""
+    assert not isinstance(kernel, str)
+    return torch.as_tensor(kernel(X, Y))
+
+
+def kernel_diagonal(kernel: Kernel, X: Tensor) -> Tensor:
+    """k(x, x) of every row, ``(m,)`` float64, from small diagonal blocks of the Gram matrix."""
+    blocks = [as_double(gram(kernel, block).diagonal()) for block in X.split(_DIAGONAL_BLOCK)]
+    return torch.cat(blocks) if blocks else X.new_zeros(0, dtype=torch.float64)
+
+
+def given_diagonal(diagonal: Matrix, rows: Tensor) -> Tensor:
+    """k(x, x) as the caller gave it for ``rows`` (m2, ...), ``(m2,)`` float64."""
+    own = diagonal if isinstance(diagonal, Tensor) else from_array(np.asarray(diagonal), "diagonal")
+    if own.shape != rows.shape[:1]:
+        raise ValueError(f"diagonal has shape {tuple(own.shape)}; expected ({len(rows)},), k(x, x) of every row")
+    return as_double(own).to(rows.device)
+
+
+def different_rows(kernel: Kernel, scores: Tensor) -> DistinctRows:
+    """Rows of ``(m, n)`` scores that the kernel can tell apart, by order where only that counts, else by value."""
+    ordinal = isinstance(kernel, (KendallKernel, MallowsKernel))
+    return distinct_rows(dense_ranks(scores, "allow", "X")[0] if ordinal else sortable(scores))
+
+
+def explicit_features(kernel: Kernel, X: Tensor) -> Tensor | None:
+    """Features ``(m, d)`` float64 whose products are the kernel, where they take less room than a Gram matrix; or None.
+
+    They are known for the Kendall kernel of complete rankings and for its smoothed form, d = n(n-1)/2.
+    """
+    m, n = X.shape
+    if n * (n - 1) // 2 >= m:
+        return None
+    if isinstance(kernel, KendallKernel):
+        ranks = dense_ranks(X, "allow", "X")[0]
+        complete = not bool((ranks < 0).any())
+        return kendall_features(ranks.double(), variant=_variant(kernel)) if complete else None
+    if isinstance(kernel, SmoothedKendallKernel):
+        return as_double(smoothed_features(X, window=kernel.window, noise=kernel.noise))
+    return None
+
+
+def _variant(kernel: KendallKernel) -> str:
+    """The variant that the kernel has for complete rankings."""
+    return kernel.variant or ("a" if kernel.missing in KINDS else "b")
+
+
+def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, bool]:
+    """A Gram matrix of training points in float64, checked, and whether it came from outside torch.
+
+    The check that it is positive semi-definite is one Cholesky decomposition, ``m^3 / 3`` operations.
+
+    Raises:
+        TypeError: not floating-point numbers.
+        ValueError: not square, not symmetric, with NaN or infinite entries, or with an eigenvalue more negative than
+            half the digits of its dtype allow.
+    """
+    given, foreign = as_gram(K, name, square=True)
+    if given.ndim != 2:
+        raise ValueError(f"{name} has shape {tuple(given.shape)}; expected one square matrix")
+    check_symmetric(given, name)
+    double = as_double(given.detach())
+    scale = max(float(double.abs().max()), torch.finfo(torch.float64).tiny)
+    slack = math.sqrt(torch.finfo(given.dtype).eps) * scale
+    shifted = double.clone()
+    shifted.diagonal().add_(slack)
+    if int(torch.linalg.cholesky_ex(shifted).info):
+        lowest = float(torch.linalg.eigvalsh(double)[0])
+        raise ValueError(
+            f"{name} is not positive semi-definite: its lowest eigenvalue is {lowest:.3g} at a largest entry of "
+            f"{scale:.3g}; it is not a kernel's Gram matrix (missing='pairwise' and unpenalised ties give such)"
+        )
+    return double, foreign
+
+
+def rows_against_training(K: Matrix, m: int) -> tuple[Tensor, bool]:
+    """New rows against the m training rows, ``(m2, m)`` float64, and whether they came from outside torch.
+
+    Raises:
+        ValueError: another number of columns, or entries that are not finite.
+    """
+    given, foreign = as_gram(K, "K", square=False)
+    if given.ndim != 2 or given.shape[1] != m:
+        raise ValueError(
+            f"K has shape {tuple(given.shape)}; expected (rows, {m}), new rows against the {m} training rows"
+        )
+    if not bool(given.isfinite().all()):
+        row, column = (int(i) for i in (~given.isfinite()).nonzero()[0])
+        raise ValueError(f"K[{row}, {column}] is {given[row, column].item()}; a Gram matrix must be finite")
+    return as_double(given), foreign
