@@ -1,7 +1,7 @@
 """Learning from rankings in PyTorch: exact Kendall and Mallows kernels on CPU and GPU, and what is built on them."""
 
 from torchrank._version import __version__
-from torchrank.aggregation import borda
+from torchrank.aggregation import borda, copeland, kemeny
 from torchrank.conditional import (
     KroneckerEigh,
     KroneckerRLS,
@@ -38,10 +38,12 @@ __all__ = [
     "__version__",
     "borda",
     "center_gram",
+    "copeland",
     "diffusion_gram",
     "fit_plackett_luce",
     "from_orders",
     "from_positions",
+    "kemeny",
     "kendall_distance",
     "kendall_features",
     "kendall_gram",

@@ -1,0 +1,140 @@
+"""Kemeny's central ranking: the one with the fewest disagreements."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.aggregation import linear_ordering
+from torchrank.aggregation.local_search import local_order, order_cost
+from torchrank.aggregation.majority import components_in_order
+from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
+from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
+from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice, to_numpy
+
+METHODS = ("auto", "local")
+
+
+class KemenyRanking(NamedTuple):
+    """A central ranking and what is proven of it. Without batch dimensions all but the scores have shape ``()``."""
+
+    scores: Matrix  # (..., n) whole numbers from n for the most preferred item to 1
+    cost: Matrix  # (...) weight of disagreements: over all rankings and pairs of items that they order the other way
+    gap: Matrix  # (...) how much cheaper a ranking might be at most, in the same unit; 0 if none is
+    optimal: Matrix  # (...) bool: whether no ranking is cheaper
+    unique: Matrix  # (...) bool: whether every other ranking is proven to be dearer
+
+
+def kemeny(
+    X: Scores,
+    weights: Matrix | None = None,
+    *,
+    missing: str = "raise",
+    method: str = "auto",
+    time_limit: float = 60.0,
+) -> KemenyRanking:
+    r"""Kemeny's central ranking: the one with the fewest disagreements.
+
+    It is the ranking y without ties that minimises the weighted Kendall distance
+
+    .. math:: \sum_r w_r\, n_d(x_r, y)
+
+    with :math:`n_d` the number of item pairs that two rankings order oppositely (Kemeny, Daedalus 88, 1959). A pair
+    that :math:`x_r` ties, or says nothing of, costs nothing whatever its order in y.
+
+    Up to 16 items it is found by dynamic programming over subsets. Beyond, items are first divided into groups of which
+    each beats the next by majorities, which any optimal ranking keeps (Truchon, 1998); groups of more than 16 items are
+    solved as linear-ordering programs by HiGHS. That is fast for rankings that have something in common, but takes
+    exponential time at worst: when the time limit is reached, the best ranking found and its proven gap come back.
+
+    Tie rule: of several optimal rankings, up to 16 items, the one whose order comes first in lexicographic order, so
+    that items of smaller index are preferred. Beyond, this holds of each group of up to 16 items and, as far as
+    majorities leave it open, of the order of groups; in larger groups it may be any.
+
+    It returns a tuple and not scores alone, unlike :func:`torchrank.borda`, because whether a ranking was proven to be
+    optimal, and the only one, is part of the answer.
+
+    Args:
+        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked.
+        weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Batch dimensions broadcast with
+            those of ``X``: weights ``(k, m)`` of one set of rankings give k central rankings.
+        missing: what unranked items mean, as for :func:`torchrank.aggregation.pair_preferences`: "raise", "pairwise",
+            "interleaving" or "topk".
+        method: "auto" as above, or "local" for local search alone, which proves nothing: single items are moved to
+            their best places, from the orders by mean margins and by majorities won.
+        time_limit: seconds for the linear-ordering programs of one set of rankings, greater than 0; may be infinite.
+
+    Returns:
+        :class:`KemenyRanking`. Scores have the dtype of ``X`` if floating, else the default; costs are float64. Arrays
+        for NumPy input. Costs that differ by less than 1e-10 times the sum of weights are equal, in linear-ordering
+        programs 1e-6 times the largest majority.
+
+    Raises:
+        ValueError, TypeError: as :func:`torchrank.aggregation.pair_preferences`, and for a ``time_limit`` that is not
+            positive.
+
+    Example:
+        >>> central = kemeny(np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0], [1.0, 3.0, 2.0]]))
+        >>> central.scores.tolist(), float(central.cost), bool(central.unique)
+        ([3.0, 2.0, 1.0], 2.0, True)
+    """
+    check_choice(method, "method", METHODS)
+    check_at_least(time_limit, "time_limit", 0)
+    if time_limit == 0:
+        raise ValueError("time_limit=0 leaves no time; pass seconds, or method='local' for local search alone")
+    preferences = weighed_preferences(X, weights, missing)
+    central = kemeny_of_preferences(preferences.matrix.detach(), method=method, time_limit=time_limit)
+    central = central._replace(scores=central.scores.to(preferences.dtype))
+    return KemenyRanking(*map(to_numpy, central)) if preferences.foreign else central
+
+
+def kemeny_of_preferences(
+    preferences: Tensor,  # (..., n, n) weight that prefers i to j
+    *,
+    method: str = "auto",
+    time_limit: float = 60.0,
+) -> KemenyRanking:
+    """The ranking of :func:`kemeny` for matrices of :func:`torchrank.aggregation.pair_preferences`."""
+    batch, n = preferences.shape[:-2], preferences.shape[-1]
+    flat = preferences.reshape(-1, n, n)
+    margin = flat - flat.mT
+    tolerance = ROUNDING * (flat + flat.mT).amax(dim=(-1, -2))
+    excess = torch.where(margin < -tolerance[:, None, None], -margin, 0)  # beyond the lesser cost of each pair
+    if method == "auto" and n <= MOST_ITEMS:
+        order, unique = best_orders(excess, tolerance)
+        gap = torch.zeros(len(flat), dtype=torch.float64, device=flat.device)
+    else:
+        found = [_central_order(e, method, time_limit) for e in excess.cpu().numpy()]
+        order = torch.from_numpy(np.stack([o for o, _, _ in found])).to(flat.device)
+        gap = torch.tensor([g for _, g, _ in found], dtype=torch.float64, device=flat.device)
+        unique = torch.tensor([u for _, _, u in found], device=flat.device)
+    falling = torch.arange(n, 0, -1, dtype=torch.float64, device=flat.device).expand(order.shape)
+    scores = torch.empty_like(falling).scatter_(-1, order, falling)
+    above = scores[:, :, None] > scores[:, None, :]
+    cost = (flat.mT * above).sum(dim=(-1, -2))
+    return KemenyRanking(scores.reshape(*batch, n), *(part.reshape(batch) for part in (cost, gap, gap == 0, unique)))
+
+
+def _central_order(excess: np.ndarray, method: str, seconds: float) -> tuple[np.ndarray, float, bool]:
+    """The order for one matrix, how much it may cost too much, and whether it is unique."""
+    if method == "local":
+        order = local_order(excess)
+        return order, order_cost(excess, order), False
+    deadline = time.monotonic() + seconds
+    orders, gap, unique = [], 0.0, True
+    for group in components_in_order(excess):
+        part = excess[np.ix_(group, group)]
+        if len(group) <= MOST_ITEMS:
+            best = best_orders(torch.from_numpy(part)[None], ROUNDING * part.max())
+            order, only = best.order[0].numpy(), bool(best.unique[0])
+        else:
+            order, bound, only = linear_ordering.best_order(part, deadline - time.monotonic())
+            gap += order_cost(part, order) - bound
+        orders.append(group[order])
+        unique = unique and only
+    order = np.concatenate(orders)
+    # Neighbours that no majority orders could change places.
+    swappable = (excess - excess.T)[order[:-1], order[1:]] == 0
+    return order, gap, unique and not swappable.any()

@@ -1,0 +1,97 @@
+"""How many rankings prefer one item to another, for all pairs of items."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchrank.kernels.counts import MISSING
+from torchrank.kernels.partial import KINDS
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.ops.reference.weighted_signs import centred_mid_ranks
+from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_choice, real_dtype, to_numpy
+
+REMEDY = (
+    'pass missing="pairwise" to count the rankings that rank both items, "interleaving" if unranked items may be '
+    'anywhere, or "topk" if they are below all ranked ones'
+)
+ROUNDING = 1e-10  # of the sum of weights: majorities below this are ties, up to the order of summation
+_BLOCK_BYTES = 32 * 2**20
+
+
+def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: str = "raise") -> Matrix:
+    """Weight of the rankings that prefer item i to item j, for all pairs of items.
+
+    Args:
+        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked.
+        weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Batch dimensions broadcast with
+            those of ``X``: weights ``(k, m)`` of one set of rankings give k matrices.
+        missing: what unranked items mean.
+
+            * "raise": an error.
+            * "pairwise": a ranking says nothing of pairs that it does not rank.
+            * "interleaving": anything; a ranking counts as the share of the total rankings agreeing with it that prefer
+              i to j.
+            * "topk": less preferred than all ranked items, in any order; shares likewise.
+
+    Returns:
+        ``(..., n, n)`` float64, 0 on the diagonal and for ties. Whole weights give exact counts, except for
+        "interleaving". Differentiable in ``weights``. An array for NumPy input.
+
+    Raises:
+        ValueError: unranked items with ``missing="raise"``, no rankings, weights that are negative, not finite or all
+            0, shapes that do not fit.
+        TypeError: scores or weights that are not real numbers.
+
+    Example:
+        >>> pair_preferences(np.array([[3.0, 2.0, 1.0], [1.0, 3.0, 2.0], [2.0, 2.0, 1.0]])).tolist()
+        [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [1.0, 0.0, 0.0]]
+    """
+    preferences = weighed_preferences(X, weights, missing)
+    return to_numpy(preferences.matrix) if preferences.foreign else preferences.matrix
+
+
+class Preferences(NamedTuple):
+    """Pair preferences as a tensor, and what the results made of them need."""
+
+    matrix: Tensor  # (..., n, n) float64
+    total: Tensor  # (...) sum of weights
+    dtype: torch.dtype  # of scores made of them
+    foreign: bool  # whether the rankings came from outside torch
+
+
+def weighed_preferences(X: Scores, weights: Matrix | None, missing: str) -> Preferences:
+    """Check the arguments and count, as :func:`pair_preferences` says."""
+    check_choice(missing, "missing", MISSING)
+    scores, foreign = as_scores(X, "X")
+    weight = as_weights(weights, scores)
+    ranks, _ = dense_ranks(scores, REMEDY if missing == "raise" else "allow", "X")
+    matrix = _among_ranked(ranks, weight)
+    if missing in KINDS:
+        matrix = matrix + _across_ranked(ranks, weight, missing)
+        matrix = matrix * (1 - torch.eye(ranks.shape[-1], dtype=torch.float64, device=ranks.device))
+    return Preferences(matrix, weight.sum(dim=-1), real_dtype(scores, foreign=foreign), foreign)
+
+
+def _among_ranked(ranks: Tensor, weights: Tensor) -> Tensor:
+    """Preferences between items that are both ranked, in blocks of first items."""
+    n = ranks.shape[-1]
+    over = torch.where(ranks < 0, n, ranks)  # nothing is preferred to an unranked item, which is preferred to nothing
+    step = max(1, _BLOCK_BYTES // (9 * max(1, ranks.numel())))
+    rows = []
+    for start in range(0, n, step):
+        prefers = ranks[..., start : start + step, None] > over[..., None, :]  # [..., m, step, n]
+        row = weights[..., None, :] @ prefers.flatten(-2).to(torch.float64)
+        rows.append(row.squeeze(-2).unflatten(-1, (-1, n)))
+    return torch.cat(rows, dim=-2)
+
+
+def _across_ranked(ranks: Tensor, weights: Tensor, missing: str) -> Tensor:
+    """Expected preferences between items that are not both ranked."""
+    ranked = (ranks >= 0).to(torch.float64)
+    unranked = 1 - ranked
+    ends = ranked.sum(dim=-1, keepdim=True) + 1
+    against = ranked if missing == "topk" else centred_mid_ranks(ranks) / ends  # expected sign against unranked ones
+    above, below = ranked * (1 + against) / 2, ranked * (1 - against) / 2  # shares that put an item above, below those
+    weighted = weights[..., None] * unranked
+    return above.mT @ weighted + weighted.mT @ (below + unranked / 2)
