@@ -2,5 +2,6 @@
 
 from torchrank.clustering.kernel_kmeans import KernelKMeans
 from torchrank.clustering.lloyd import KMeansFit
+from torchrank.clustering.ranking_kmeans import RankingKMeans
 
-__all__ = ["KMeansFit", "KernelKMeans"]
+__all__ = ["KMeansFit", "KernelKMeans", "RankingKMeans"]

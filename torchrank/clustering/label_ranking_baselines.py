@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from torchrank.clustering.label_ranking_clusters import ebms, k_o_means, most_frequent
-from torchrank.clustering.rank_tree import RankTree, Training, strict_scores, tree_with_centers
+from torchrank.clustering.rank_tree import LOOKAHEAD, RankTree, Training, strict_scores, tree_with_centers
 from torchrank.distributions.fit_plackett_luce import fit_plackett_luce
 from torchrank.models.mm_pl_likelihood import squared_distances
 from torchrank.models.mm_pl_start import kmeans
@@ -99,6 +99,7 @@ def rank_clustering_tree(
     *,
     method: str = "k-o-means",
     min_leaf: int = 5,
+    lookahead: float = LOOKAHEAD,
     validation: tuple[Tensor, Tensor] | None = None,
     seed: int | None = None,
 ) -> RankTree:
@@ -111,13 +112,14 @@ def rank_clustering_tree(
         method: "naive", the most frequent rankings; "ebms", blurring mean-shift (Meilă and Bao, 2010); "k-o-means",
             K-means with Kendall distances and Borda centres (Kamishima and Akaho, 2009).
         min_leaf: fewest rows of a leaf.
+        lookahead: see :func:`torchrank.clustering.rank_tree.rank_tree`.
         validation: other features and scores, to prune by.
         seed: of K-o'means.
     """
     check_choice(method, "method", tuple(RANK_CLUSTERINGS))
     check_count(n_clusters, "n_clusters", least=1)
     centers = RANK_CLUSTERINGS[method](Training(X, Y), n_clusters, seed)
-    return tree_with_centers(X, Y, centers, min_leaf=min_leaf, validation=validation)
+    return tree_with_centers(X, Y, centers, min_leaf=min_leaf, lookahead=lookahead, validation=validation)
 
 
 def _generator(X: Tensor, seed: int | None) -> torch.Generator:

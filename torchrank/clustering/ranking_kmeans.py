@@ -1,0 +1,171 @@
+"""k-means whose centres are rankings."""
+
+import torch
+from torch import Tensor, nn
+
+from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
+from torchrank.clustering.lloyd import KMeansFit, check_clustering, lloyd, nearest_centers, start_labels
+from torchrank.clustering.state import GrowingBuffers
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.distinct import distinct_rows
+from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_choice, real_dtype, to_numpy
+
+_REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
+
+
+class RankingKMeans(GrowingBuffers, nn.Module):
+    r"""k-means in which every cluster has a central ranking, and costs are pairs of items.
+
+    Minimises over clusters and central total rankings
+
+    .. math:: \sum_j \sum_{i \in S_j} w_i\, n_d(x_i, \pi_j)
+
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 17) by Lloyd's algorithm from many starts at once. A pair of items
+    that a ranking ties, or does not rank, costs nothing. Equal rankings are counted once. A cluster that becomes empty
+    gets the ranking that costs most.
+
+    With ``center="kemeny"`` every centre is optimal for its cluster. Borda's and Copeland's need no search; they
+    replace the centre that was there only when they are better, so the objective never rises and the iteration ends.
+
+    Args:
+        n_clusters: c.
+        center: "kemeny", "borda" or "copeland".
+        missing: "raise" refuses unranked items, "pairwise" lets pairs with them cost nothing.
+        init: "k-means++" or "random", or labels ``(m,)`` or ``(starts, m)`` of the different rows in lexicographic
+            order.
+        n_init: starts, of which the best is kept.
+        max_iter: most iterations of a start.
+
+    Attributes:
+        centers: ``(c, n)`` central rankings, int64 scores from 0 to n - 1, larger = preferred.
+        filled: ``(c,)`` which centres have members.
+
+    Raises:
+        ValueError, TypeError: settings out of range.
+    """
+
+    centers: Tensor
+    filled: Tensor
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        center: str = "kemeny",
+        missing: str = "raise",
+        init: str | Tensor = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 300,
+    ) -> None:
+        super().__init__()
+        check_clustering(n_clusters, init, n_init, max_iter)
+        check_choice(center, "center", CENTERS)
+        check_choice(missing, "missing", ("raise", "pairwise"))
+        self.n_clusters, self.center, self.missing = n_clusters, center, missing
+        self.init, self.n_init, self.max_iter = init, n_init, max_iter
+        self.register_growing(centers=torch.empty((n_clusters, 0), dtype=torch.int64))
+        self.register_buffer("filled", torch.zeros(n_clusters, dtype=torch.bool))
+
+    @torch.no_grad()
+    def fit(self, X: Scores, weights: Matrix | None = None, *, generator: torch.Generator | None = None) -> KMeansFit:
+        """Find clusters.
+
+        Args:
+            X: ``(m, n)`` rankings.
+            weights: ``(m,)`` how much each counts, at least 0; None means 1 each.
+            generator: source of the random starts.
+
+        Returns:
+            The labels of all rows, and how they were reached. The objective counts weighted pairs of items.
+
+        Raises:
+            ValueError: weights that are negative or all 0, unranked items with ``missing="raise"``, no rows.
+            TypeError: scores that are not real numbers.
+
+        Warns:
+            ConvergenceWarning: ``max_iter`` was not enough.
+            UserWarning: fewer different rows than clusters, so that some stay empty.
+        """
+        ranks, foreign = self._ranks(X)
+        weights = as_weights(weights, ranks)
+        if weights.ndim != 1:
+            raise ValueError(f"weights has shape {tuple(weights.shape)}; expected ({len(ranks)},)")
+        distinct = distinct_rows(ranks)
+        geometry = _RankingGeometry(ranks[distinct.first], distinct.total(weights), self.center)
+        labels = start_labels(geometry, self.n_clusters, self.init, self.n_init, generator)
+        best = lloyd(geometry, labels, self.n_clusters, self.max_iter)
+        best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
+        self.centers, self.filled = best.centers.long(), best.filled
+        return best.fit.expanded(distinct.inverse, foreign)
+
+    @torch.no_grad()
+    def forward(self, X: Scores) -> Matrix:
+        """Discordant pairs ``(m2, c)`` of rankings ``(m2, n)`` with the centres; infinite for those without members."""
+        costs, foreign = self._costs(X)
+        result = costs.mT.to(real_dtype(as_scores(X)[0], foreign=foreign))
+        return to_numpy(result) if foreign else result
+
+    @torch.no_grad()
+    def predict(self, X: Scores) -> Matrix:
+        """Labels ``(m2,)`` int64 of the nearest centres, the first of equally near ones."""
+        costs, foreign = self._costs(X)
+        labels = nearest_centers(costs, 0.0)[0]
+        return to_numpy(labels) if foreign else labels
+
+    def extra_repr(self) -> str:
+        """Settings, as ``print`` shows them."""
+        return (
+            f"n_clusters={self.n_clusters}, center={self.center!r}, missing={self.missing!r}, "
+            f"n_init={self.n_init}, max_iter={self.max_iter}"
+        )
+
+    def _ranks(self, X: Scores) -> tuple[Tensor, bool]:
+        scores, foreign = as_scores(X)
+        if scores.ndim != 2:
+            raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix")
+        return dense_ranks(scores, _REMEDY if self.missing == "raise" else "allow", "X")[0], foreign
+
+    def _costs(self, X: Scores) -> tuple[Tensor, bool]:
+        if self.centers.shape[1] == 0:
+            raise ValueError("this model has no clusters yet; call fit first")
+        ranks, foreign = self._ranks(X)
+        if ranks.shape[1] != self.centers.shape[1]:
+            raise ValueError(
+                f"X has shape {tuple(ranks.shape)}; expected (rankings, {self.centers.shape[1]}), the items fitted"
+            )
+        costs = _discordant(pair_signs(ranks), pair_signs(self.centers))
+        return costs.masked_fill(~self.filled[:, None], torch.inf), foreign
+
+
+class _RankingGeometry:
+    """Rankings by their pair signs; a centre is a total ranking ``(n,)``."""
+
+    def __init__(self, ranks: Tensor, weights: Tensor, method: str) -> None:
+        self.ranks, self.weights, self.method = ranks, weights, method
+        self.signs = pair_signs(ranks)
+        self.tolerance = 0.0
+
+    def points(self, rows: Tensor) -> Tensor:
+        """Rankings by number as centres; what they tie is ordered by index."""
+        unranked_last = self.ranks[rows]
+        order = unranked_last.argsort(dim=-1, descending=True, stable=True)
+        falling = torch.arange(order.shape[-1] - 1, -1, -1, device=order.device).expand(order.shape)
+        return torch.empty_like(order).scatter_(-1, order, falling)[:, None]
+
+    def centers(self, shares: Tensor, previous: Tensor | None) -> Tensor:
+        """Central rankings of the clusters, or the previous ones where these are as good."""
+        sums = shares @ self.signs
+        new = centers_of_margins(sums, shares.sum(-1), self.ranks.shape[-1], self.method)
+        if previous is None:
+            return new
+        better = improved(pair_signs(new), pair_signs(previous), sums)[1]
+        return torch.where(better[..., None], new, previous)
+
+    def distances(self, centers: Tensor) -> Tensor:
+        """Discordant pairs, whole numbers."""
+        return _discordant(self.signs, pair_signs(centers))
+
+
+def _discordant(signs: Tensor, centers: Tensor) -> Tensor:
+    """Discordant pairs ``(..., c, m)`` between rankings ``(m, p)`` and centres ``(..., c, p)``, both as signs."""
+    return (signs.abs().sum(-1) - centers @ signs.mT) / 2
