@@ -8,6 +8,13 @@ As in Section 8: five-fold cross-validation, ten times; kernels centred and scal
 from 10^-2 ... 10^3 by five folds inside. Windows are 20 from twice the least difference of two values to twice their
 range, evenly on a log scale, as in the authors' programs. Beyond the paper: Monte-Carlo kernels with the diagonal's
 bias taken off, and the accuracy when the window is chosen inside too, without a look at the test samples.
+
+Found, as in the paper: the best window is 10,204, and smoothing gains 4.3 points there over the Kendall kernel (63.5 %,
+paper 63.67), 3.3 with the window chosen inside (standard errors about 1). Not as in the paper: that few jitters do.
+At windows that help, the diagonal's bias (1 - G(x, x)) / D buries what tells samples apart: G(x, x) is 0.068 on
+average, of which centring leaves 0.014, while the bias is 0.93 / D. Sampled kernels with small D therefore answer with
+the larger class, 65.0 %, which is above the Kendall kernel's accuracy but is no benefit of jitter; D = 35 does not
+suffice, and taking the bias off makes the kernel indefinite and the accuracy worse.
 """
 
 import argparse
@@ -104,10 +111,12 @@ def main() -> None:
             best_window=windows[best],
             gain_at_best_window=gain,
             gain_with_window_chosen_inside=chosen.mean - plain.mean,
-            majority_rate=100 * float(max(y.mean(), 1 - y.mean())),
+            majority_rate=majority_rate(y),
+            diagonal=diagonal(smoothed_kendall_gram(X, window=windows[best])),
             paper=PAPER,
+            note="as in the paper: best window and gain of the exact kernel; not: a gain with few jitters",
         )
-        _draw(windows, left, plain, best, plan.more_draws, right)
+        _draw(windows, left, plain, best, plan.more_draws, right, majority_rate(y))
 
 
 def medulloblastoma(folder: Path, genes: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -131,6 +140,17 @@ def sampled(X: np.ndarray, window: float, D: int) -> np.ndarray:
     """The Monte-Carlo kernel with the same jitters in every call, the first D of them."""
     generator = torch.Generator().manual_seed(0)
     return smoothed_kendall_gram(X, window=window, method="monte_carlo", n_samples=D, generator=generator)
+
+
+def majority_rate(y: np.ndarray) -> float:
+    """Accuracy of always answering with the larger class, in per cent."""
+    return 100 * float(max(y.mean(), 1 - y.mean()))
+
+
+def diagonal(K: np.ndarray) -> dict[str, float]:
+    """Mean G(x, x), what centring leaves of it, and D times the bias that sampling adds."""
+    mean = float(np.diag(K).mean())
+    return {"mean": mean, "centred": float(np.diag(center_gram(K)).mean()), "bias_times_D": 1 - mean}
 
 
 def accuracy(K: np.ndarray, y: np.ndarray, plan: Plan) -> Score:
@@ -177,6 +197,7 @@ def _draw(
     best: int,
     draws: tuple[int, ...],
     right: list[Score],
+    majority: float,
 ) -> None:
     import matplotlib
 
@@ -199,6 +220,7 @@ def _draw(
     by_draws.set_xlabel("jitters D of each sample")
     for axis in (by_window, by_draws):
         axis.axhline(plain.mean, color=_GREY, linestyle=(0, (1, 2)), label="Kendall kernel")
+        axis.axhline(majority, color="black", linewidth=0.8, label="larger class")
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=8)
     figure.savefig(RESULTS / "kernels_figure6.png", dpi=150)
