@@ -71,7 +71,8 @@ def test_positive_semi_definite():
         ({"X": X, "weights": [0.5, math.nan, 0.5]}, ValueError, r"weights\[1\]=nan is out of range"),
         ({"X": X, "weights": [0.5, 0.2, 0.2]}, ValueError, r"weights add up to 0\.8999.*; they must add up to 1"),
         ({"X": X, "weights": [0.5, 0.5]}, ValueError, r"weights has shape \(2,\) .* expected 3 real numbers"),
-        ({"X": X, "weights": [[0.5, 0.5, 0.0]]}, ValueError, r"weights has shape \(1, 3\)"),
+        ({"X": X, "weights": [[0.5, 0.5, 0.0]]}, TypeError, r"weights\[0\] must be a number, got list"),
+        ({"X": X, "weights": torch.ones(1, 3) / 3}, ValueError, r"weights has shape \(1, 3\)"),
         ({"X": X, "weights": 1.0}, ValueError, r"weights has shape \(\)"),
         ({"X": X, "weights": "abc"}, TypeError, "weights has dtype <U3"),
         ({"X": X, "kernel": "kendall"}, TypeError, "kernel is 'kendall'; expected a function"),
@@ -204,6 +205,12 @@ def test_under_compile():
     kernel = module(weights=WEIGHTS)
     compiled = torch.compile(kernel, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(TENSORS), kernel(TENSORS), rtol=0, atol=1e-15)
+    side_by_side = torch.cat(TENSORS, dim=-1)
+    kernel = module(sizes=[part.shape[-1] for part in TENSORS])
+    compiled = torch.compile(kernel, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(side_by_side), kernel(TENSORS), rtol=0, atol=1e-15)
     weighted = torch.compile(multivariate_gram, fullgraph=True, backend="aot_eager")
+    expected = multivariate_gram(TENSORS, weights=WEIGHTS)
+    torch.testing.assert_close(weighted(TENSORS, weights=WEIGHTS), expected, rtol=0, atol=1e-15)
     with pytest.raises(ValueError, match=r"weights add up to 2\.0"):
         weighted(TENSORS[:2], weights=torch.ones(2))

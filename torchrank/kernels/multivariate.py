@@ -1,6 +1,7 @@
 """Kernels between multivariate rankings: several rankings of different item sets by the same person."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.ops.simplex import simplex_weights
-from torchrank.rankings.validate import Matrix, Scores, as_array, check_count, from_array, to_numpy
+from torchrank.rankings.validate import Matrix, Scores, check_count, check_number, from_array, to_numpy
 
 Kernel = Callable[[Scores, Scores | None], Matrix]
 Parts: TypeAlias = Any  # a list of score matrices or, where a kernel knows how to cut it, one matrix
@@ -93,6 +94,8 @@ class MultivariateKernel(RankKernel):
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
+
+        ``python -m benchmarks.learn_kernel`` of the repository runs this beside a fixed kernel, on rankers held out.
     """
 
     _settings = ("kernels", "weights", "sizes")
@@ -155,7 +158,7 @@ class MultivariateKernel(RankKernel):
         sizes = self.sizes
         if X.shape[-1] != sum(sizes):
             raise ValueError(f"{name} has {X.shape[-1]} columns; sizes={sizes} needs {sum(sizes)}")
-        ends = np.cumsum(sizes).tolist()
+        ends = list(accumulate(sizes))
         return [X[..., end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
@@ -171,7 +174,12 @@ def _as_weights(weights: Sequence[float] | Tensor | None, p: int) -> Tensor:
     """``(p,)`` floating-point weights on the simplex."""
     if weights is None:
         return torch.full((p,), 1 / p, dtype=torch.float64)
-    given = weights if isinstance(weights, Tensor) else from_array(as_array(weights, "weights", "a vector"), "weights")
+    if isinstance(weights, (list, tuple)):
+        for part, weight in enumerate(weights):
+            check_number(weight, f"weights[{part}]")
+        given = torch.tensor(weights, dtype=torch.float64)
+    else:
+        given = weights if isinstance(weights, Tensor) else from_array(np.asarray(weights), "weights")
     if given.shape != (p,) or given.is_complex():
         raise ValueError(
             f"weights has shape {tuple(given.shape)} and dtype {given.dtype}; expected {p} real numbers, one for each "
