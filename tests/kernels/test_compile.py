@@ -113,7 +113,7 @@ def test_other_functions(function):
     torch.testing.assert_close(compiled(function, "aot_eager")(X), function(X), rtol=1e-14, atol=1e-15)
 
 
-@pytest.mark.parametrize("missing", ["raise", "pairwise"])
+@pytest.mark.parametrize("missing", ["raise", "pairwise", "interleaving", "topk"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int64])
 def test_fake_cuda_tensors(dtype, missing):
     with FakeTensorMode():
@@ -126,7 +126,9 @@ def test_fake_cuda_tensors(dtype, missing):
             for other, m2 in ((None, 3), (Y, 5)):
                 result = function(X, other, missing=missing)
                 assert (tuple(result.shape), result.dtype, result.device.type) == ((2, 3, m2), result_dtype, "cuda")
-        for count in pair_counts(X, Y, missing=missing):
+        weighted = kendall_gram(X, Y, pairs=torch.empty(10, 10))
+        assert (tuple(weighted.shape), weighted.dtype, weighted.device.type) == ((2, 3, 5), expected, "cuda")
+        for count in pair_counts(X, Y, missing=missing if missing == "raise" else "pairwise"):
             assert (tuple(count.shape), count.dtype, count.device.type) == ((2, 3, 5), torch.int64, "cuda")
 
 

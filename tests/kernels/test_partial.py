@@ -20,6 +20,18 @@ def partial_rows(rng, m, n, levels=4):
     return X
 
 
+def rows_of_every_length(rng, n):
+    """For every number of ranked items a row without ties and one with, for each kind, and their kinds."""
+    rows, kinds = [], []
+    for k, levels, kind in product(range(n + 1), (n, 2), KINDS):
+        row = np.full(n, N)
+        values = rng.permutation(k) if levels == n else rng.integers(0, levels, k)
+        row[rng.permutation(n)[:k]] = values
+        rows.append(row)
+        kinds.append(kind)
+    return np.array(rows), kinds
+
+
 def words(rng, m):
     return [KINDS[k] for k in rng.integers(0, 2, m)]
 
@@ -27,7 +39,7 @@ def words(rng, m):
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_equals_enumeration(n):
     rng = np.random.default_rng(n)
-    X, kinds = partial_rows(rng, 14, n), words(rng, 14)
+    X, kinds = rows_of_every_length(rng, n)
     E = np.array([expected_signs(row, kind) for row, kind in zip(X, kinds, strict=True)])
     expected = E @ E.T / E.shape[1]
     K = kendall_gram(X, missing="interleaving", kind=kinds)

@@ -8,6 +8,7 @@ from torch import Tensor
 from torchrank.cpu.parallel import run_tiles, spans
 
 _TILE_ITEMS = 10_000_000  # look-ups in a tile: some 50 ms
+_MIRROR_ROWS = 512
 
 
 def partial_orders(x: Tensor, x_top: Tensor, y: Tensor | None, y_top: Tensor, columns: int, n: int) -> Tensor:
@@ -34,7 +35,17 @@ def partial_orders(x: Tensor, x_top: Tensor, y: Tensor | None, y_top: Tensor, co
         _compare(lists_x[rows], top_x[rows], lists_y, top_y, columns, n, rows.start if y is None else -1, out[rows])
 
     run_tiles([slice(*span) for span in spans(len(lists_x), step)], compare)
-    return total if y is not None else total + total.tril(-1).mT
+    if y is None:
+        _mirror(total)
+    return total
+
+
+def _mirror(total: Tensor) -> None:
+    """Copy the lower triangle to the upper one in place: a copy of the matrix would be as large as all of it."""
+    for rows in (slice(*span) for span in spans(len(total), _MIRROR_ROWS)):
+        total[: rows.start, rows] = total[rows, : rows.start].mT
+        corner = total[rows, rows]
+        corner.copy_(corner.tril() + corner.tril(-1).mT)
 
 
 @njit(nogil=True, cache=True)

@@ -21,6 +21,7 @@ from torchrank.rankings.validate import Matrix, check_choice, check_count, to_nu
 
 Orders = Tensor | np.ndarray | Sequence[Sequence[int]]
 _MOST_ITEMS = 2**53
+_BLOCK_ROWS = 64
 _BYTES_A_CELL = 40  # of the matrices of the formula, for each ranking and listed item
 
 
@@ -91,8 +92,10 @@ def partial_kendall_gram(
         product = partial_orders(x, kinds_x.top, y, kinds_y.top, columns, n_items)
     if y is None:
         product.diagonal().copy_(self_x)
-    scale = (self_x[:, None] * self_y).sqrt().clamp(min=1) if variant == "b" else pairs
-    return to_numpy(product / scale) if foreign else product / scale
+    for start in range(0, len(x), _BLOCK_ROWS):  # the matrix can be large: in place, and no second one
+        block = slice(start, start + _BLOCK_ROWS)
+        product[block] /= (self_x[block, None] * self_y).sqrt().clamp(min=1) if variant == "b" else pairs
+    return to_numpy(product) if foreign else product
 
 
 def _kinds_of_lists(kind: Kind, orders: Tensor, name: str) -> RowKinds:
