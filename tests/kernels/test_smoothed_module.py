@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from torchrank import center_gram
-from torchrank.kernels.multivariate import MultivariateKernel
+from benchmarks.learn_kernel import accuracy, learn, rankers, starting_kernel
 from torchrank.kernels.smoothed import smoothed_kendall_gram
 from torchrank.kernels.smoothed_module import SmoothedKendallKernel
 
@@ -69,36 +68,13 @@ def test_gradient_of_the_parameter():
     assert torch.autograd.gradcheck(of_parameter, (kernel.log_window.detach().clone().requires_grad_(),))
 
 
-def three_parts(rankers, rng):
-    """Rankers of two camps: one part tells them apart through errors that exceed the differences, two do not."""
-    labels = torch.from_numpy(rng.choice([-1.0, 1.0], rankers))
-    taste = torch.linspace(-1, 1, 14, dtype=torch.float64)
-    errors = torch.from_numpy(rng.standard_normal((3, rankers, 14)))
-    return [labels[:, None] * taste + 2 * errors[0], errors[1], errors[2]], labels
-
-
-def ridge_accuracy(kernel, train, labels, test, truth):
-    """Held-out accuracy of kernel ridge regression on centred Gram matrices."""
-    with torch.no_grad():
-        K, cross = kernel(train), kernel(test, train)
-        duals = torch.linalg.solve(center_gram(K) + 0.5 * torch.eye(len(labels)), labels)
-        return ((center_gram(cross, K) @ duals).sign() == truth).double().mean().item()
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_learning_windows_and_weights_by_alignment_beats_fixed_ones(seed):
     rng = np.random.default_rng(seed)
-    (train, labels), (test, truth) = three_parts(60, rng), three_parts(400, rng)
-    kernel = MultivariateKernel([SmoothedKendallKernel(window=0.5) for _ in range(3)])
-    fixed = ridge_accuracy(kernel, train, labels, test, truth)
-    optimiser = torch.optim.Adam(kernel.parameters(), lr=0.1)
-    target = labels[:, None] * labels
-    for _ in range(60):
-        K = center_gram(kernel(train))
-        loss = -(K * target).sum() / (K.norm() * target.norm())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+    (train, labels), (held_out, truth) = rankers(60, rng), rankers(400, rng)
+    kernel = starting_kernel()
+    fixed = accuracy(kernel, train, labels, held_out, truth)
+    learn(kernel, train, labels)
     assert kernel.kernels[0].window > 2
     assert kernel.weights[0] > 0.9
-    assert ridge_accuracy(kernel, train, labels, test, truth) > fixed + 0.03
+    assert accuracy(kernel, train, labels, held_out, truth) > fixed + 0.03
