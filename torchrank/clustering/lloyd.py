@@ -57,7 +57,7 @@ class KMeansFit:
                 f"{n_clusters - filled} of n_clusters={n_clusters} clusters stay empty: "
                 f"the {filled} others hold all rows at no cost, as there are too few different rows",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         elif not self.converged:
             fall = self.trace[-2] - self.trace[-1] if len(self.trace) > 1 else math.nan
@@ -65,7 +65,7 @@ class KMeansFit:
                 f"k-means did not converge in {self.n_iter} iterations: the last one lowered the objective by "
                 f"{fall:.3g} to {self.objective:.6g}; raise max_iter",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
@@ -79,9 +79,11 @@ class BestStart(NamedTuple):
     objectives: list[float]  # of all starts
 
 
-def check_clustering(n_clusters: int, init: str | Tensor, n_init: int, max_iter: int) -> None:
-    """Raise unless the settings that all k-means share make sense."""
-    check_count(n_clusters, "n_clusters", 1)
+def check_clustering(
+    n_clusters: int, init: str | Tensor, n_init: int, max_iter: int, *, name: str = "n_clusters"
+) -> None:
+    """Raise unless the settings that clusterings from several starts share make sense."""
+    check_count(n_clusters, name, 1)
     check_count(n_init, "n_init", 1)
     check_count(max_iter, "max_iter", 1)
     if not isinstance(init, Tensor):

@@ -1,4 +1,4 @@
-"""Buffers whose size is that of the data, so that ``load_state_dict`` works on a model that was never fitted."""
+"""State whose size is that of the data, so that ``load_state_dict`` works on a model that was never fitted."""
 
 from typing import Any
 
@@ -6,14 +6,17 @@ from torch import Tensor, nn
 
 
 class GrowingBuffers(nn.Module):
-    """A module some of whose buffers take the shape of what is loaded into them."""
+    """A module some of whose buffers and parameters take the shape of what is loaded into them."""
 
     _growing: tuple[str, ...] = ()
 
     def register_growing(self, **buffers: Tensor) -> None:
-        """Register buffers by name; assign to them freely."""
+        """Register buffers, or parameters, by name; assign to them freely."""
         for name, buffer in buffers.items():
-            self.register_buffer(name, buffer)
+            if isinstance(buffer, nn.Parameter):
+                self.register_parameter(name, buffer)
+            else:
+                self.register_buffer(name, buffer)
         self._growing = (*self._growing, *buffers)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
@@ -21,5 +24,6 @@ class GrowingBuffers(nn.Module):
             loaded = state_dict.get(prefix + name)
             if loaded is not None:
                 present = getattr(self, name)
-                setattr(self, name, loaded.new_empty(loaded.shape).to(present.device))
+                room = loaded.new_empty(loaded.shape).to(present.device)
+                setattr(self, name, nn.Parameter(room) if isinstance(present, nn.Parameter) else room)
         super()._load_from_state_dict(state_dict, prefix, *args)

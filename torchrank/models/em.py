@@ -1,0 +1,87 @@
+"""Expectation-maximisation from many starts at once, with a record of how it went."""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchrank.linalg import ConvergenceWarning
+
+Parameters = Any  # a NamedTuple of tensors whose first dimension counts the starts
+EStep = Callable[[Parameters], tuple[Tensor, Tensor]]  # objective (s,) and weighted memberships (s, c, m)
+MStep = Callable[[Tensor, Parameters], Parameters]
+
+
+@dataclass(frozen=True)
+class MixtureFit:
+    """Evidence of a fit by expectation-maximisation."""
+
+    log_likelihood: float  # weighted sum over all rows, of the parameters that were kept
+    trace: tuple[float, ...]  # objective (log-likelihood less penalty) of every iteration of that start; never falls
+    n_iter: int
+    converged: bool  # the last iteration gained less than the tolerance
+    objectives: tuple[float, ...]  # of all starts
+
+    def warn_unless_converged(self, tol: float) -> None:
+        """Warn if the iteration was cut short, and say by how much it was still gaining."""
+        if not self.converged:
+            gain = self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else math.nan
+            warnings.warn(
+                f"EM did not converge in {self.n_iter} iterations: the last one gained {gain:.3g} in log-likelihood, "
+                f"tolerance {tol:.3g} a unit of weight; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+class EMResult(NamedTuple):
+    """The parameters of the best start, without the dimension of starts, and the evidence."""
+
+    parameters: Parameters
+    trace: tuple[float, ...]
+    n_iter: int
+    converged: bool
+    objectives: tuple[float, ...]
+
+
+def em(parameters: Parameters, e_step: EStep, m_step: MStep, *, tol: float, max_iter: int) -> EMResult:
+    """Alternate E- and M-steps until the objective gains at most ``tol``; starts that have converged drop out.
+
+    Args:
+        parameters: to start from.
+        e_step: the objective of parameters, and the memberships that they give.
+        m_step: better parameters by memberships and the parameters that gave them.
+        tol: least gain, absolute.
+        max_iter: most E-steps.
+    """
+    s, device = len(parameters[0]), parameters[0].device
+    active = torch.arange(s, device=device)
+    final = type(parameters)(*(part.clone() for part in parameters))
+    objectives = torch.full((s,), -math.inf, dtype=torch.float64, device=device)
+    ended, converged = torch.zeros_like(active), torch.zeros_like(active, dtype=torch.bool)
+    trace = []
+    for n_iter in range(1, max_iter + 1):
+        value, shares = e_step(parameters)
+        done = value - objectives[active] <= tol
+        for kept, part in zip(final, parameters, strict=True):
+            kept[active] = part
+        objectives[active], ended[active], converged[active] = value, n_iter, done
+        trace.append(objectives.clone())
+        going = ~done
+        active = active[going]
+        if len(active) == 0 or n_iter == max_iter:
+            break
+        parameters = m_step(shares[going], type(parameters)(*(part[going] for part in parameters)))
+    best = int(objectives.argmax())
+    n_iter = int(ended[best])
+    return EMResult(
+        type(parameters)(*(part[best] for part in final)),
+        tuple(torch.stack(trace)[:n_iter, best].tolist()),
+        n_iter,
+        bool(converged[best]),
+        tuple(objectives.tolist()),
+    )
