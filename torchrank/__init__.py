@@ -2,6 +2,7 @@
 
 from torchrank._version import __version__
 from torchrank.aggregation import borda, copeland, kemeny
+from torchrank.clustering import KernelKMeans, RankingKMeans
 from torchrank.conditional import (
     KroneckerEigh,
     KroneckerRLS,
@@ -24,16 +25,24 @@ from torchrank.kernels.smoothed import smoothed_features, smoothed_kendall_gram
 from torchrank.kernels.smoothed_module import SmoothedKendallKernel
 from torchrank.kernels.smoothed_sampling import monte_carlo_bound, monte_carlo_samples
 from torchrank.kernels.weighted_pairs import polynomial_gram
+from torchrank.models.kernel_gaussian_mixture import KernelGaussianMixture
+from torchrank.models.kernel_mallows_mixture import KernelMallowsMixture
+from torchrank.models.mallows_mixture import MallowsMixture
 from torchrank.rankings.convert import from_orders, from_positions, to_orders, to_positions
 
 __all__ = [
     "KendallKernel",
+    "KernelGaussianMixture",
+    "KernelKMeans",
+    "KernelMallowsMixture",
     "KroneckerEigh",
     "KroneckerRLS",
     "MallowsKernel",
+    "MallowsMixture",
     "MultivariateKernel",
     "PairCounts",
     "PairKernel",
+    "RankingKMeans",
     "SmoothedKendallKernel",
     "__version__",
     "borda",

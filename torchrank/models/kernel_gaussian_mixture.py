@@ -101,8 +101,8 @@ class KernelGaussianMixture(Mixture):
             check_count(dimension, "dimension", 1)
         elif not (isinstance(self.kernel, KendallKernel) and self.kernel.missing == "raise"):
             raise ValueError(
-                "dimension is missing: only for the Kendall kernel of complete rankings is it known; pass the dimension "
-                "of the kernel's feature space, which decides how sharply rows are told apart"
+                "dimension is missing: only for the Kendall kernel of complete rankings is it known; pass that of the "
+                "kernel's feature space, which decides how sharply rows are told apart"
             )
         check_finite(max_lam, "max_lam", torch.finfo(torch.float64).tiny)
         self.dimension, self.max_lam = dimension, max_lam

@@ -148,8 +148,10 @@ def match_moments(
     ridge: float,
     start: Tensor,  # (..., p)
 ) -> Tensor:
-    r"""Theta that maximises :math:`\theta \cdot \text{sums} - \text{counts} \log Z(\theta) - \tfrac12 \text{ridge}
-    \lVert\theta\rVert^2`, a strictly concave function, by damped Newton steps from ``start``.
+    r"""Theta under which the expected features are those of the data, but for the ridge.
+
+    It maximises the strictly concave :math:`\theta \cdot s - N \log Z(\theta) - \tfrac12 r \lVert\theta\rVert^2`, s
+    being the sums, N the counts and r the ridge, by damped Newton steps from ``start``.
     """
     identity = ridge * torch.eye(sums.shape[-1], dtype=sums.dtype, device=sums.device)
 

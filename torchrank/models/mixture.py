@@ -209,7 +209,7 @@ class Mixture(GrowingBuffers, ABC):
         return parameters[0][..., None] + self._log_densities(points, parameters)
 
     def _e_step(self, rows: Rows, parameters: Parameters) -> tuple[Tensor, Tensor]:
-        """Weighted log-likelihood ``(...)``, and weights times memberships ``(..., c, u)``, in logarithms throughout."""
+        """Weighted log-likelihood ``(...)``, and weights times memberships ``(..., c, u)``; all in logarithms."""
         joint = self._log_joint(rows.points, parameters)
         return _weighted(joint.logsumexp(-2), rows.weights), joint.softmax(-2) * rows.weights
 
