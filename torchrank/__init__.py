@@ -3,6 +3,8 @@
 from torchrank._version import __version__
 from torchrank.aggregation import borda, copeland, kemeny
 from torchrank.clustering import KernelKMeans, RankingKMeans
+from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
+from torchrank.clustering.rank_tree import RankTree, pruned_rank_tree, rank_tree
 from torchrank.conditional import (
     KroneckerEigh,
     KroneckerRLS,
@@ -13,7 +15,7 @@ from torchrank.conditional import (
     kron_rls,
     two_step_rls,
 )
-from torchrank.distributions import fit_plackett_luce
+from torchrank.distributions import Mallows, PlackettLuce, fit_mallows, fit_plackett_luce
 from torchrank.kernels.diffusion import diffusion_gram
 from torchrank.kernels.kendall import PairCounts, kendall_distance, kendall_features, kendall_gram, pair_counts
 from torchrank.kernels.long_lists import partial_kendall_gram
@@ -28,20 +30,27 @@ from torchrank.kernels.weighted_pairs import polynomial_gram
 from torchrank.models.kernel_gaussian_mixture import KernelGaussianMixture
 from torchrank.models.kernel_mallows_mixture import KernelMallowsMixture
 from torchrank.models.mallows_mixture import MallowsMixture
+from torchrank.models.mm_pl import MMPL
+from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.rankings.convert import from_orders, from_positions, to_orders, to_positions
 
 __all__ = [
+    "MMPL",
+    "EMSettings",
     "KendallKernel",
     "KernelGaussianMixture",
     "KernelKMeans",
     "KernelMallowsMixture",
     "KroneckerEigh",
     "KroneckerRLS",
+    "Mallows",
     "MallowsKernel",
     "MallowsMixture",
     "MultivariateKernel",
     "PairCounts",
     "PairKernel",
+    "PlackettLuce",
+    "RankTree",
     "RankingKMeans",
     "SmoothedKendallKernel",
     "__version__",
@@ -49,6 +58,7 @@ __all__ = [
     "center_gram",
     "copeland",
     "diffusion_gram",
+    "fit_mallows",
     "fit_plackett_luce",
     "from_orders",
     "from_positions",
@@ -56,6 +66,7 @@ __all__ = [
     "kendall_distance",
     "kendall_features",
     "kendall_gram",
+    "kmeans_then_rank",
     "kron_edge_rls",
     "kron_iterative_rls",
     "kron_rank_rls",
@@ -64,10 +75,15 @@ __all__ = [
     "monte_carlo_bound",
     "monte_carlo_samples",
     "multivariate_gram",
+    "naive_kmeans",
     "normalize_gram",
+    "one_rank",
     "pair_counts",
     "partial_kendall_gram",
     "polynomial_gram",
+    "pruned_rank_tree",
+    "rank_clustering_tree",
+    "rank_tree",
     "smoothed_features",
     "smoothed_kendall_gram",
     "to_orders",

@@ -1,5 +1,8 @@
 """Distributions of rankings in the manner of ``torch.distributions``, and their fits."""
 
+from torchrank.distributions.fit_mallows import MallowsFit, fit_mallows
 from torchrank.distributions.fit_plackett_luce import PlackettLuceFit, fit_plackett_luce
+from torchrank.distributions.mallows import Mallows
+from torchrank.distributions.plackett_luce import PlackettLuce
 
-__all__ = ["PlackettLuceFit", "fit_plackett_luce"]
+__all__ = ["Mallows", "MallowsFit", "PlackettLuce", "PlackettLuceFit", "fit_mallows", "fit_plackett_luce"]

@@ -1,0 +1,136 @@
+"""Maximum-likelihood fit of the Mallows model."""
+
+import warnings
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchrank.aggregation.kemeny import kemeny
+from torchrank.distributions.mallows import COMPLETE, UNTIED
+from torchrank.distributions.mallows_moments import log_partition, mean_distance, variance_distance
+from torchrank.kernels.kendall import kendall_distance
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_finite, refuse_ties, to_numpy
+
+MOST_LAM = 50.0
+_STEPS = 200  # far more than halving an interval of float64 down to neighbours takes
+
+
+class MallowsFit(NamedTuple):
+    """A centre and a concentration fitted to rankings. Without batch dimensions the numbers have shape ``()``."""
+
+    center: Matrix  # (..., n) scores of the centre
+    lam: Matrix  # (...) concentration, at least 0
+    standard_error: Matrix  # (...) of lam, the centre taken as known
+    mean_distance: Matrix  # (...) weighted mean of discordant pairs with the centre
+    log_likelihood: Matrix  # (...) of the weighted rankings
+    optimal: Matrix  # (...) bool: whether no centre is proven to be better
+
+
+def fit_mallows(
+    X: Scores,
+    weights: Matrix | None = None,
+    *,
+    center: Scores | None = None,
+    max_lam: float = MOST_LAM,
+    time_limit: float = 60.0,
+) -> MallowsFit:
+    r"""Fit a Mallows distribution to rankings.
+
+    The best centre is Kemeny's ranking whatever the concentration, and the best concentration solves
+
+    .. math:: \operatorname{E}_\lambda n_d = \bar d
+
+    where :math:`\bar d` is the weighted mean distance from the centre (Fligner and Verducci, J. R. Stat. Soc. B 48(3),
+    1986). It is 0 where the mean distance is n(n-1)/4 or more.
+
+    Args:
+        X: ``(..., m, n)`` scores without ties, one ranking a row: larger = preferred, all items ranked.
+        weights: ``(..., m)`` at least 0; None means 1 each. Weighing a row is the same as repeating it. Batch
+            dimensions broadcast with those of ``X``: weights ``(k, m)`` of one set of rankings give k fits.
+        center: ``(..., n)`` scores of a given centre; None for Kemeny's ranking.
+        max_lam: largest concentration, greater than 0. Rankings that all agree with the centre have no finite maximum.
+        time_limit: seconds for the centre; see :func:`torchrank.kemeny`.
+
+    Returns:
+        :class:`MallowsFit`: float64, but the centre in the dtype of the scores if floating; arrays for NumPy input.
+        ``optimal`` is False for a centre that was given. Standard errors and log-likelihood count a weight as so many
+        rankings.
+
+    Raises:
+        ValueError: ties, unranked items, weights that are negative, not finite or all 0, shapes that do not fit.
+        TypeError: scores or weights that are not real numbers.
+
+    Warns:
+        RuntimeWarning: a concentration was cut at ``max_lam``.
+
+    Example:
+        >>> X = np.array([[3.0, 2.0, 1.0]] * 3 + [[3.0, 1.0, 2.0]])
+        >>> round(float(fit_mallows(X).lam), 4)
+        1.3298
+    """
+    check_finite(max_lam, "max_lam", 0)
+    if max_lam == 0:
+        raise ValueError("max_lam=0 leaves no concentration to fit; it must be greater than 0")
+    scores, foreign = as_scores(X, "X")
+    weight = as_weights(weights, scores).detach()
+    ranks, _ = dense_ranks(scores, COMPLETE, "X")
+    refuse_ties(ranks, "X", UNTIED)
+    if center is None:
+        central = kemeny(scores, weight, time_limit=time_limit)
+        middle, optimal = torch.as_tensor(central.scores), torch.as_tensor(central.optimal)
+    else:
+        middle, _ = as_scores(center, "center", least_dims=1)
+        if middle.shape[-1] != scores.shape[-1]:
+            raise ValueError(f"center ranks {middle.shape[-1]} items and X ranks {scores.shape[-1]}")
+        places, _ = dense_ranks(middle[..., None, :], COMPLETE, "center")
+        refuse_ties(places, "center", UNTIED)
+        optimal = None
+    distance = kendall_distance(ranks.to(torch.float64), middle[..., None, :].to(torch.float64)).squeeze(-1)
+    total = weight.sum(dim=-1)
+    mean = (weight * distance).sum(dim=-1) / total
+    lam = lam_of_mean_distance(mean, scores.shape[-1], max_lam)
+    fit = MallowsFit(
+        center=middle,
+        lam=lam,
+        standard_error=(total * variance_distance(lam, scores.shape[-1])).rsqrt(),
+        mean_distance=mean,
+        log_likelihood=-total * (lam * mean + log_partition(lam, scores.shape[-1])),
+        optimal=torch.zeros_like(mean, dtype=torch.bool) if optimal is None else optimal,
+    )
+    return MallowsFit(*map(to_numpy, fit)) if foreign else fit
+
+
+def lam_of_mean_distance(
+    mean: Tensor,  # (...) float64
+    n: int,
+    max_lam: float = MOST_LAM,
+) -> Tensor:
+    """The concentrations under which n items have these expected distances, from 0 to ``max_lam``.
+
+    Warns:
+        RuntimeWarning: where ``max_lam`` is not enough.
+    """
+    least = mean_distance(torch.tensor(max_lam, dtype=mean.dtype, device=mean.device), n)
+    capped = mean < least
+    if bool(capped.any()):
+        warnings.warn(
+            f"the concentration was cut at max_lam={max_lam:g}: the rankings hardly differ from the centre (mean "
+            f"distance {float(mean[capped].min()):.3g}), and the likelihood grows with lam without end",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    low, high = torch.zeros_like(mean), torch.full_like(mean, max_lam)
+    lam = torch.ones_like(mean).clamp(max=max_lam)
+    for _ in range(_STEPS):
+        excess = mean_distance(lam, n) - mean  # falls as lam grows
+        low, high = torch.where(excess > 0, lam, low), torch.where(excess > 0, high, lam)
+        newton = lam + excess / variance_distance(lam, n)
+        inside = (newton > low) & (newton < high)
+        following = torch.where(inside, newton, (low + high) / 2)
+        if torch.equal(following, lam):
+            break
+        lam = following
+    lam = torch.where(mean >= n * (n - 1) / 4, 0, lam)
+    return torch.where(capped, max_lam, lam)

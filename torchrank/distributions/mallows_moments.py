@@ -1,0 +1,87 @@
+r"""Normaliser, mean and variance of the Mallows model, for every concentration, 0 and negative ones among them.
+
+.. math:: Z(\lambda) = \sum_\sigma e^{-\lambda n_d(\sigma, \sigma_0)}
+          = \prod_{j=1}^n \frac{1 - e^{-j\lambda}}{1 - e^{-\lambda}}
+
+(Fligner and Verducci, J. R. Stat. Soc. B 48(3), 1986). Near 0, where this is 0/0, it is written with
+:math:`t = \lambda/2` as :math:`e^{-(j-1)t}\, j\, s(jt)/s(t)`, s(t) being sinh(t)/t, whose logarithm is even, smooth
+and has the Langevin function coth(t) - 1/t as its derivative.
+"""
+
+import math
+
+import torch
+from scipy.special import zeta
+from torch import Tensor
+
+_NEAR = 0.5  # below, series in t^2; they converge for |t| < pi
+# log(sinh(t)/t) = sum over k of (-1)^(k+1) zeta(2k) / (k pi^(2k)) t^(2k)
+_SERIES = [(-1) ** (k + 1) * float(zeta(2 * k)) / (k * math.pi ** (2 * k)) for k in range(1, 13)]
+
+
+def log_partition(lam: Tensor, n: int) -> Tensor:
+    """Logarithm of Z for n items; same shape as ``lam``. All derivatives exist and are those of the formula."""
+    j, near, t, a = _prepare(lam, n)
+    terms = _log_sinhc(j * t) - _log_sinhc(t) - (j - 1) * t + j.log()
+    far_terms = (-(-j * a).exp()).log1p() - (-(-a).exp()).log1p()
+    pairs = n * (n - 1) / 2
+    # Z(-lam) is Z(lam) e^(lam pairs): the reversed ranking is the centre then.
+    return torch.where(near, terms.sum(dim=-1), far_terms.sum(dim=-1) + pairs * (-lam).clamp(min=0))
+
+
+def mean_distance(lam: Tensor, n: int) -> Tensor:
+    """Expected number of pairs ordered otherwise than in the centre, from n(n-1)/2 down to 0; minus d log Z / d lam."""
+    j, near, t, a = _prepare(lam, n)
+    pairs = n * (n - 1) / 2
+    terms = (_langevin(t) - j * _langevin(j * t)) / 2
+    far = (1 / a.expm1() - j / (j * a).expm1()).sum(dim=-1)
+    return torch.where(near, pairs / 2 + terms.sum(dim=-1), torch.where(lam < 0, pairs - far, far))
+
+
+def variance_distance(lam: Tensor, n: int) -> Tensor:
+    """Variance of the distance; minus the derivative of :func:`mean_distance`."""
+    j, near, t, a = _prepare(lam, n)
+    terms = (j.square() * _langevin_slope(j * t) - _langevin_slope(t)) / 4
+    far = _bose(a) - j.square() * _bose(j * a)
+    return torch.where(near, terms.sum(dim=-1), far.sum(dim=-1))
+
+
+def _prepare(lam: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """2..n, where ``lam`` is near 0, and for both formulas arguments that are harmless where they do not apply."""
+    j = torch.arange(2, n + 1, dtype=lam.dtype, device=lam.device)
+    near = lam.abs() < 1
+    return j, near, torch.where(near, lam / 2, 0)[..., None], torch.where(near, 1, lam.abs())[..., None]
+
+
+def _log_sinhc(t: Tensor) -> Tensor:
+    near = t.abs() < _NEAR
+    a = torch.where(near, 1, t.abs())
+    far = a + (-(-2 * a).exp()).log1p() - (2 * a).log()
+    return torch.where(near, _power_series(_SERIES, torch.where(near, t, 0), 2), far)
+
+
+def _langevin(t: Tensor) -> Tensor:
+    near = t.abs() < _NEAR
+    a = torch.where(near, 1, t)
+    coefficients = [2 * k * c for k, c in enumerate(_SERIES, start=1)]
+    return torch.where(near, _power_series(coefficients, torch.where(near, t, 0), 1), 1 / a.tanh() - 1 / a)
+
+
+def _langevin_slope(t: Tensor) -> Tensor:
+    near = t.abs() < _NEAR
+    a = torch.where(near, 1, t.abs())
+    coefficients = [2 * k * (2 * k - 1) * c for k, c in enumerate(_SERIES, start=1)]
+    return torch.where(near, _power_series(coefficients, torch.where(near, t, 0), 0), 1 / a.square() - 4 * _bose(2 * a))
+
+
+def _bose(a: Tensor) -> Tensor:
+    """1 / (4 sinh(a/2)^2) without overflow."""
+    return (-a).exp() / (-a).expm1().square()
+
+
+def _power_series(coefficients: list[float], t: Tensor, lowest: int) -> Tensor:
+    """Sum of c_k t^(2k + lowest), k = 0, 1, ..."""
+    square, total = t.square(), torch.zeros_like(t)
+    for c in reversed(coefficients):
+        total = total * square + c
+    return total * t**lowest

@@ -1,0 +1,82 @@
+"""What the distributions of this package have in common: their values are rankings, given as scores."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution, constraints
+
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.validate import refuse_ties
+
+
+class _Ranking(constraints.Constraint):
+    """Scores of a ranking of all items without ties; ``partial`` allows unranked items (NaN)."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, *, partial: bool = False) -> None:
+        self.partial = partial
+        super().__init__()
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each row is such a ranking, ``(...)`` bool."""
+        in_order = value.sort(dim=-1).values
+        rising = in_order[..., 1:] > in_order[..., :-1]
+        if self.partial and value.is_floating_point():
+            rising = rising | in_order[..., 1:].isnan()
+        complete = self.partial or not value.is_floating_point()
+        return rising.all(dim=-1) & (complete or ~value.isnan().any(dim=-1))
+
+
+ranking = _Ranking()
+partial_ranking = _Ranking(partial=True)
+
+
+class RankingDistribution(Distribution):
+    """A distribution of rankings of n items.
+
+    Rankings are scores, as everywhere in this package: larger = preferred. Samples have the scores 1 to n, n for the
+    most preferred item. With ``validate_args`` values are checked as those of ``torch.distributions`` are, and messages
+    name row and item.
+    """
+
+    def ranks_of(self, value: Tensor, remedy: str, ties_remedy: str) -> Tensor:
+        """Dense ranks ``(..., n)`` of ``value``, checked; ``remedy`` is that for unranked items, or "allow"."""
+        if not isinstance(value, Tensor):
+            raise TypeError(f"value is {type(value).__name__}; expected a tensor of scores, torch.as_tensor(value)")
+        n = self.event_shape[0]
+        if value.ndim == 0 or value.shape[-1] != n:
+            raise ValueError(f"value has shape {tuple(value.shape)}; expected (..., {n}), one score for each item")
+        try:
+            torch.broadcast_shapes(value.shape[:-1], self.batch_shape)
+        except RuntimeError:
+            raise ValueError(
+                f"value has shape {tuple(value.shape)}, which does not broadcast with the batch shape "
+                f"{tuple(self.batch_shape)}"
+            ) from None
+        rows = value if value.ndim > 1 else value[None]  # messages name rows
+        ranks, _ = dense_ranks(rows, remedy if self._validate_args else "allow", "value")
+        if self._validate_args:
+            refuse_ties(ranks, "value", ties_remedy)
+        return ranks.reshape(value.shape)
+
+    def _expanded(self, new: Any, batch_shape: torch.Size, *per_item: str, per_batch: tuple[str, ...] = ()) -> Any:
+        """``new`` with the named tensors expanded to another batch shape."""
+        for name in per_item:
+            setattr(new, name, getattr(self, name).expand(batch_shape + self.event_shape))
+        for name in per_batch:
+            setattr(new, name, getattr(self, name).expand(batch_shape))
+        Distribution.__init__(new, batch_shape, self.event_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+
+def scores_of_order(
+    order: Tensor,  # (..., n) items, most preferred first
+    dtype: torch.dtype,
+) -> Tensor:
+    """Scores n, n - 1, ..., 1."""
+    falling = torch.arange(order.shape[-1], 0, -1, device=order.device).to(dtype)
+    return torch.empty(order.shape, dtype=dtype, device=order.device).scatter_(-1, order, falling.expand(order.shape))
