@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.validate import from_array, to_numpy
+from torchrank.rankings.validate import check_groups, from_array, to_numpy
 
 Array: TypeAlias = Any  # NumPy array or tensor
 
@@ -96,12 +96,8 @@ def _edges(labels: Array, scores: Array, groups: Array | None) -> tuple[Tensor, 
             raise ValueError(
                 f"groups have shape {tuple(query.shape)} and labels {tuple(y.shape)}; one group for each edge"
             )
-        if len(query) and (query.is_floating_point() or query.is_complex() or query.dtype == torch.bool):
-            raise TypeError(f"groups have dtype {query.dtype}; queries are numbered by integers")
-        if len(query) and int(query.min()) < 0:
-            raise ValueError(f"groups[{int(query.argmin())}] is {int(query.min())}; queries are numbered from 0")
+        query = check_groups(query)
         n_queries = int(query.max()) + 1 if len(query) else 0
-        query = query.to(torch.int64)
     for name, values in (("labels", y), ("scores", f)):
         if values.is_floating_point() and values.isnan().any():
             place = int(values.isnan().nonzero()[0])

@@ -1,0 +1,151 @@
+"""How good clusters are, and how much two clusterings agree."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.rankings.validate import Matrix, as_weights, check_count, from_array, to_numpy
+
+Labels = Matrix  # (m,) integers
+
+
+def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> Matrix:
+    r"""Silhouette of every row: how much nearer it is to its own cluster than to the next one, in [-1, 1].
+
+    .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}
+
+    with :math:`a_i` the mean distance to the other rows of its cluster and :math:`b_i` the least mean distance to the
+    rows of another one; 0 for a row that is alone in its cluster (Rousseeuw, J. Comput. Appl. Math. 20, 1987). Equal to
+    scikit-learn's ``silhouette_samples(..., metric="precomputed")``, but runs where the distances are.
+
+    Args:
+        distances: ``(m, m)`` such as :func:`torchrank.kendall_distance` gives.
+        labels: ``(m,)`` integers.
+        weights: ``(m,)`` how many equal rows each stands for, so that repeated rankings need one row; None means 1.
+
+    Returns:
+        ``(m,)`` float64; a NumPy array if ``distances`` is one.
+
+    Raises:
+        ValueError: shapes that do not fit, fewer than two clusters, or no fewer clusters than (weighted) rows.
+        TypeError: labels that are not integers, distances that are not real numbers.
+    """
+    D, foreign = _distances(distances)
+    clusters, counts = _labels(labels, len(D), "labels").to(D.device), as_weights(weights, D)
+    k = int(clusters.max()) + 1
+    if not 2 <= k < float(counts.sum()):
+        raise ValueError(
+            f"labels name {k} clusters of {float(counts.sum()):g} rows; a silhouette needs from 2 clusters to rows - 1"
+        )
+    members = torch.nn.functional.one_hot(clusters, k).to(torch.float64) * counts[:, None]  # [m, k]
+    totals, sizes = D @ members, members.sum(0)
+    own = torch.nn.functional.one_hot(clusters, k).to(torch.bool)
+    others = sizes[clusters] - 1  # rows of the same cluster, this one left out
+    within = totals[own] / others.clamp(min=1)
+    between = (totals / sizes).masked_fill(own, torch.inf).amin(-1)
+    scale = torch.maximum(within, between)
+    silhouette = torch.where((others > 0) & (scale > 0), (between - within) / torch.where(scale > 0, scale, 1), 0)
+    return to_numpy(silhouette) if foreign else silhouette
+
+
+def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> float:
+    """Mean of :func:`silhouette_samples`, weighted."""
+    samples = torch.as_tensor(silhouette_samples(distances, labels, weights))
+    counts = as_weights(weights, samples[:, None])
+    return float(samples @ counts / counts.sum())
+
+
+def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weights: Matrix | None = None) -> float:
+    """Share of pairs of rows that two clusterings treat alike, together in both or apart in both; 1 = the same.
+
+    Through scikit-learn, which has to be installed.
+
+    Args:
+        labels: ``(m,)`` integers.
+        others: ``(m,)`` integers.
+        adjusted: correct for chance (Hubert and Arabie, J. Classif. 2, 1985): 0 for random labels on average.
+        weights: ``(m,)`` how many equal rows each stands for, whole numbers; None means 1.
+
+    Raises:
+        ValueError: lengths that differ, weights that are not whole numbers.
+        ImportError: scikit-learn is not installed.
+    """
+    from sklearn.metrics import adjusted_rand_score, rand_score
+
+    first = _labels(labels, None, "labels").cpu()
+    second = _labels(others, len(first), "others").cpu()
+    if weights is not None:
+        counts = as_weights(weights, first[:, None]).cpu()
+        if bool((counts != counts.round()).any()):
+            raise ValueError("weights have fractions; here they are numbers of equal rows")
+        first, second = (part.repeat_interleave(counts.long()) for part in (first, second))
+    score = adjusted_rand_score if adjusted else rand_score
+    return float(score(first.numpy(), second.numpy()))
+
+
+def bootstrap_stability(
+    cluster: Callable[[Tensor], Labels],
+    weights: Matrix,
+    *,
+    repeats: int = 100,
+    adjusted: bool = False,
+    generator: torch.Generator | None = None,
+) -> np.ndarray:
+    """How much clusterings of two bootstrap samples agree on all rows, again and again.
+
+    Every repeat draws two samples with replacement, as many rows as there are, lets ``cluster`` find clusters in each,
+    and compares the labels that these give to all rows of the original data (Jiao and Vert, IEEE TPAMI 40(7), 2018,
+    appendix B). A sample is a vector of weights: how many times each row was drawn.
+
+    Args:
+        cluster: called with the weights ``(m,)`` of a sample; returns labels ``(m,)`` of all rows, also of those that
+            were not drawn. For a model: ``lambda w: (model.fit(X, w), model.predict(X))[1]``.
+        weights: ``(m,)`` how many equal rows each row of the data stands for, whole numbers.
+        repeats: pairs of samples.
+        adjusted: which Rand index; see :func:`rand_index`.
+        generator: source of the samples.
+
+    Returns:
+        ``(repeats,)`` Rand indices.
+
+    Raises:
+        ValueError, TypeError: as :func:`rand_index`, and for ``repeats`` below 1.
+        ImportError: scikit-learn is not installed.
+    """
+    check_count(repeats, "repeats", 1)
+    table = torch.as_tensor(weights)
+    counts = as_weights(table, table[:, None])
+    rows = int(counts.sum())
+
+    def sample() -> Tensor:
+        source = counts.device if generator is None else generator.device
+        drawn = torch.multinomial(counts.to(source), rows, replacement=True, generator=generator)
+        return torch.bincount(drawn, minlength=len(counts)).to(counts)
+
+    return np.array(
+        [rand_index(cluster(sample()), cluster(sample()), adjusted=adjusted, weights=counts) for _ in range(repeats)]
+    )
+
+
+def _distances(distances: Matrix) -> tuple[Tensor, bool]:
+    foreign = not isinstance(distances, Tensor)
+    D = from_array(np.asarray(distances), "distances") if foreign else distances
+    if D.ndim != 2 or D.shape[0] != D.shape[1]:
+        raise ValueError(f"distances have shape {tuple(D.shape)}; expected a square matrix")
+    D = D.detach().to(torch.float64)
+    if not bool(D.isfinite().all()):
+        row, column = (int(i) for i in (~D.isfinite()).nonzero()[0])
+        raise ValueError(f"distances[{row}, {column}] is {D[row, column].item()}; distances must be finite")
+    return D, foreign
+
+
+def _labels(labels: Labels, m: int | None, name: str) -> Tensor:
+    """Labels as ``(m,)`` int64 from 0 up without gaps."""
+    given = labels.detach() if isinstance(labels, Tensor) else from_array(np.asarray(labels), name)
+    if given.ndim != 1 or (m is not None and len(given) != m):
+        raise ValueError(f"{name} have shape {tuple(given.shape)}; expected ({'m' if m is None else m},)")
+    if given.is_floating_point() or given.is_complex():
+        raise TypeError(f"{name} have dtype {given.dtype}; clusters are numbered by integers")
+    return torch.unique(given, return_inverse=True)[1]
