@@ -1,0 +1,118 @@
+"""Conditional ranking with its regularisation chosen by cross-validation in one of the four settings."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from torchrank.conditional import ConditionalSplit
+from torchrank.estimators.kronecker import KroneckerRLS
+from torchrank.estimators.kronecker_graph import Graph
+from torchrank.metrics import conditional_ranking_error
+from torchrank.rankings.validate import check_choice
+
+EXCLUDES = ("edge", "start", "end", "both")  # what cv names, in the order of the settings 1 to 4
+
+
+class KroneckerRLSCV(KroneckerRLS):
+    """Kronecker RLS or RankRLS with ``alpha`` chosen by cross-validation, then fitted to all edges.
+
+    On a complete graph with an ordinary relation, leaving out single edges, start nodes or end nodes takes one
+    decomposition for all values of ``alpha`` by the formulas of :meth:`KroneckerEigh.loo`; they treat the two sides as
+    separate sets, so a start node left out may still be an end node. Everything else is fitted fold by fold.
+
+    Args:
+        alphas: values to try.
+        cv: what is left out: "edge", "start", "end" or "both" (settings 1 to 4); or a splitter of edges, such as
+            :class:`torchrank.conditional.ConditionalSplit`, fitted fold by fold.
+        n_splits: folds, where there are folds; "both" goes through ``n_splits ** 2`` pairs of them.
+        random_state: seed of the folds.
+        **others: those of :class:`KroneckerRLS` but ``alpha``.
+
+    Attributes:
+        alpha_: the best value.
+        cv_errors_: ``(alphas,)`` mean squared error, or for the ranking loss the pooled conditional ranking error.
+    """
+
+    def __init__(
+        self,
+        alphas: Any = (0.01, 0.1, 1.0, 10.0, 100.0),
+        *,
+        cv: Any = "edge",
+        n_splits: int = 3,
+        random_state: Any = None,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        kernel_params: dict[str, Any] | None = None,
+        nodes: Any = None,
+        end_nodes: Any = None,
+        n_start_features: int | None = None,
+        loss: str = "regression",
+        direction: str = "outgoing",
+        relation: str = "ordinary",
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.nodes = nodes
+        self.end_nodes = end_nodes
+        self.n_start_features = n_start_features
+        self.loss = loss
+        self.direction = direction
+        self.relation = relation
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any) -> "KroneckerRLSCV":
+        """Choose ``alpha`` and fit; see :meth:`KroneckerRLS.fit`."""
+        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+        if isinstance(self.cv, str):
+            check_choice(self.cv, "cv", EXCLUDES)
+        alphas = np.asarray(self.alphas, dtype=np.float64)
+        if alphas.ndim != 1 or len(alphas) == 0:
+            raise ValueError(f"alphas has shape {alphas.shape}; expected a list of at least one number")
+        graph = self._graph(X)
+        short_cut = isinstance(self.cv, str) and self.cv != "both" and self.relation == "ordinary"
+        F = self._closed_form(graph, y) if short_cut else None
+        if F is not None:
+            left_out = self._solver(graph).loo(F, alphas, exclude=self.cv)
+            predicted, tested = left_out[:, graph.start, graph.end], np.arange(len(y))
+        else:
+            predicted, tested = self._by_folds(X, y, graph, alphas)
+        self.cv_errors_ = self._errors(graph, y, predicted, tested)
+        self.alpha_ = float(alphas[np.argmin(self.cv_errors_)])
+        self.pair_duals_ = self._fit_graph(graph, y, np.array([self.alpha_]))[0]
+        return self
+
+    def _by_folds(
+        self, X: np.ndarray, y: np.ndarray, graph: Graph, alphas: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions of test edges, split after split, and which edges they are."""
+        splitter = self.cv
+        if isinstance(splitter, str):
+            splitter = ConditionalSplit(
+                EXCLUDES.index(splitter) + 1,
+                self.n_splits,
+                one_domain=graph.end_nodes is None,
+                undirected=self.relation != "ordinary",
+                random_state=self.random_state,
+            )
+        predicted, tested = [], []
+        for train, test in splitter.split(graph.edges, y):
+            weights = self._fit_graph(self._graph(X[train]), y[train], alphas)
+            predicted.append(self._predict_graph(self._graph(X[test]), weights))
+            tested.append(test)
+        return np.concatenate(predicted, axis=1), np.concatenate(tested)
+
+    def _errors(self, graph: Graph, y: np.ndarray, predicted: np.ndarray, tested: np.ndarray) -> np.ndarray:
+        if self.loss == "regression":
+            return ((predicted - y[tested]) ** 2).mean(1)
+        query = (graph.start if self.direction == "outgoing" else graph.end)[tested]
+        return np.array([conditional_ranking_error(y[tested], scores, query).pooled for scores in predicted])
