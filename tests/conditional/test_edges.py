@@ -310,3 +310,23 @@ def test_bad_input_is_named(changed, error, message):
 def test_an_iteration_has_one_output():
     with pytest.raises(ValueError, match=r"F has shape \(2, 3, 3\); an iteration solves for one output at a time"):
         kron_iterative_rls(np.eye(3), None, np.zeros((2, 3, 3)))
+
+
+def test_float32_kernel_of_rank_one_in_the_eigenbasis():
+    v = torch.arange(1.0, 9)
+    K = torch.outer(v, v)
+    fit = kron_iterative_rls(K, None, torch.ones(8, 8), 1e-3)
+    assert float(fit.predict(K)[7, 7]) == pytest.approx(1.993080, abs=1e-5)  # rounded duals give 2.17
+    assert fit.duals.dtype == fit.predict(K).dtype == torch.float32
+
+
+def test_validation_may_be_any_pair_of_edges_and_labels():
+    K, edges, y = np.eye(3), np.array([[0, 1], [1, 2], [2, 0]]), np.array([1.0, 2, 3])
+    fits = [kron_edge_rls(K, None, edges, y, validation=kind((edges, y))) for kind in (tuple, list)]
+    assert fits[0].errors == fits[1].errors == pytest.approx([14 / 12])
+
+
+def test_an_indefinite_kernel_is_named_as_the_reason_of_a_breakdown():
+    with pytest.warns(ConvergenceWarning, match="positive semi-definite"):
+        fit = kron_edge_rls(np.diag([1.0, -1.0]), None, [(0, 1), (1, 0)], [1.0, 1.0], 0.1)
+    assert (fit.converged, fit.reason) == (False, "breakdown")

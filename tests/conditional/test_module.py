@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -140,3 +141,29 @@ def test_rank_loss_without_pairs_is_zero_with_zero_gradient(normalization):
 def test_rank_loss_refuses_other_shapes():
     with pytest.raises(ValueError, match=r"have shapes \(2,\), \(3,\), \(2,\)"):
         conditional_rank_loss(torch.zeros(2), torch.zeros(3), torch.zeros(2, dtype=torch.int64))
+
+
+def test_rank_loss_takes_numpy_and_integers_and_names_bad_groups():
+    scores, y, groups = [1.0, 1, 1, 5], [3, 1, 2, 7], [0, 0, 0, 1]
+    expected = (2**2 + 1 + 1) / 3  # over the pairs of the first query
+    result = conditional_rank_loss(np.array(scores), np.array(y), np.array(groups))
+    assert isinstance(result, np.ndarray)
+    assert float(result) == pytest.approx(expected)
+    tensors = torch.tensor(scores).int(), torch.tensor(y), torch.tensor(groups)
+    assert float(conditional_rank_loss(*tensors)) == pytest.approx(expected)
+    with pytest.raises(TypeError, match="groups have dtype"):
+        conditional_rank_loss(torch.ones(2), torch.ones(2), torch.zeros(2))
+    with pytest.raises(ValueError, match=r"groups\[1\] is -1"):
+        conditional_rank_loss(torch.ones(2), torch.ones(2), torch.tensor([0, -1]))
+    with pytest.raises(TypeError, match="complex"):
+        conditional_rank_loss(torch.ones(2) * 1j, torch.ones(2), torch.tensor([0, 0]))
+
+
+def test_numpy_features_become_buffers():
+    x = np.random.default_rng(0).normal(size=(5, 2))
+    model = KroneckerRLS(lambda a, b: a @ b.mT, x, x[:3])
+    assert {name: tuple(buffer.shape) for name, buffer in model.named_buffers()} == {
+        "x_start": (5, 2),
+        "x_end": (3, 2),
+        "duals": (5, 3),
+    }

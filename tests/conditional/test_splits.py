@@ -104,3 +104,11 @@ def test_refusals():
             next(ConditionalSplit(2).split(features))
     with pytest.raises(ValueError, match="split 0 of setting 4 has no training edges; use fewer than 2 folds"):
         next(ConditionalSplit(4, 2, shuffle=False).split([[0, 0], [0, 1], [1, 0]]))
+
+
+@pytest.mark.parametrize(
+    "edges", [np.array([["a", "b"]]), np.ones((3, 3)), np.array([[0.5, 1]]), np.array([[np.nan, 1]])]
+)
+def test_edges_that_are_no_node_numbers(edges):
+    with pytest.raises(ValueError, match="node numbers"):
+        next(ConditionalSplit(1, 2).split(edges))

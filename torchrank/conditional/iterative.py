@@ -23,7 +23,7 @@ from torchrank.conditional.arguments import (
 from torchrank.conditional.krylov import METHODS, FitState, IterativeFit, Settings, run
 from torchrank.conditional.pair_kernels import EdgeProduct, apply_relation, check_relation
 from torchrank.conditional.systems import CompleteSystem, EdgeSystem
-from torchrank.linalg import psd_eigh
+from torchrank.linalg import as_double, psd_eigh
 from torchrank.metrics import conditional_ranking_error
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
@@ -94,9 +94,10 @@ def kron_edge_rls(
     first = None if warm_start is None else edge_labels(warm_start, pairs.shape[1], start, "warm_start").detach()
     query = 0 if direction == "outgoing" else 1
     K, L = start.detach(), end.detach()
-    if isinstance(validation, tuple):
-        held_out = edge_list(validation[0], len(start), len(end), start.device, "validation[0]")
-        targets = edge_labels(validation[1], held_out.shape[1], start, "validation[1]").detach()
+    if validation is not None and not callable(validation):
+        validation_edges, validation_labels = validation
+        held_out = edge_list(validation_edges, len(start), len(end), start.device, "validation[0]")
+        targets = edge_labels(validation_labels, held_out.shape[1], start, "validation[1]").detach()
         scores = EdgeProduct(K, L, held_out, pairs, relation)
         validation = partial(_held_out_error, scores, targets, held_out[query] if loss == "ranking" else None)
     system = EdgeSystem(K, L, pairs, pairs[query] if loss == "ranking" else None, relation)
@@ -109,7 +110,7 @@ def kron_edge_rls(
         duals = attach_gradients(
             duals, labels, start, end, lam_, lambda g: run(system, g, adjoint, None).duals, to_matrix
         )
-    return outcome.fit(duals, to_matrix(duals), wrapper(K_start, K_end, edges, y))
+    return outcome.fit(duals, as_double(to_matrix(duals)), wrapper(K_start, K_end, edges, y))
 
 
 def kron_iterative_rls(
@@ -167,8 +168,8 @@ def kron_iterative_rls(
     system = CompleteSystem(start_eigen, end_eigen, query, relation)
     outcome = run(system, labels.to(start_eigen.values), replace(settings, validation=validation), None)
     outcome.solution.warn_unless_converged(f"kron_iterative_rls(loss={loss!r}, method={method!r})", settings.tol)
-    duals = outcome.duals.to(labels)
-    return outcome.fit(duals, apply_relation(duals, relation), wrapper(K_start, K_end, F))
+    pair_duals = apply_relation(outcome.duals, relation)
+    return outcome.fit(outcome.duals.to(labels), pair_duals, wrapper(K_start, K_end, F))
 
 
 def observed_edges(F: Array) -> tuple[Array, Array]:

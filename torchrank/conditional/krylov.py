@@ -29,7 +29,7 @@ class IterativeFit:
     """Duals and how they were reached."""
 
     duals: Array  # (q,) one for each edge, or (m, n) for a complete graph
-    pair_duals: Array  # (m, n): predictions are K pair_duals K^T, whatever the relation
+    pair_duals: Array  # (m, n) float64: predictions are K pair_duals K^T, whatever the relation
     n_iter: int  # iterations done
     converged: bool  # the relative residual of the last iterate is within the tolerance
     reason: str  # why the iteration ended: "tolerance", "validation", "callback", "max_iter" or "breakdown"
@@ -40,12 +40,14 @@ class IterativeFit:
     def predict(self, K_start: Array, K_end: Array | None = None) -> Array:
         """Scores ``(r, s)`` of all pairs of nodes, from kernels ``(r, m)`` and ``(s, n)`` with the training nodes.
 
-        ``K_end=None`` takes ``K_start`` for both sides. The products are computed in float64.
+        ``K_end=None`` takes ``K_start`` for both sides. The products are computed in float64, since duals of a singular
+        kernel have parts of size ``1 / lam`` that cancel, and rounded to the dtype of ``K_start``.
         """
         weights = real_tensor(self.pair_duals, "pair_duals")
-        left = cross_kernel(K_start, "K_start", weights.shape[0], weights)
-        right = cross_kernel(K_start if K_end is None else K_end, "K_end", weights.shape[1], weights)
-        scores = kron_matmul(as_double(left), as_double(right), as_double(weights)).to(weights)
+        like = weights[:0].to(real_tensor(K_start, "K_start").dtype)  # what K_end has to agree with
+        left = cross_kernel(K_start, "K_start", weights.shape[0], like)
+        right = cross_kernel(K_start if K_end is None else K_end, "K_end", weights.shape[1], like)
+        scores = kron_matmul(as_double(left), as_double(right), weights).to(left)
         return wrapper(K_start, K_end, self.pair_duals)(scores)
 
 

@@ -3,16 +3,17 @@
 import torch
 from torch import Tensor
 
-from torchrank.rankings.validate import check_choice
+from torchrank.conditional.arguments import Array, tensor_of, wrapper
+from torchrank.rankings.validate import check_choice, check_groups
 
 
 def conditional_rank_loss(
-    scores: Tensor,  # (q,)
-    labels: Tensor,  # (q,)
-    groups: Tensor,  # (q,) integers
+    scores: Array,  # (q,)
+    labels: Array,  # (q,)
+    groups: Array,  # (q,) integers
     *,
     normalization: str = "pair",
-) -> Tensor:
+) -> Array:
     """Mean of ``((y_e - y_e') - (f_e - f_e'))^2`` over the pairs of edges e, e' of one query, in O(q).
 
     Equation (6) of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, normalised.
@@ -28,14 +29,24 @@ def conditional_rank_loss(
         A number. Queries with a single edge add nothing; without any pair it is 0, with gradient 0.
 
     Raises:
-        ValueError: shapes that differ, or an unknown normalization.
+        TypeError: complex numbers, or groups that are not integers.
+        ValueError: shapes that differ, negative groups, or an unknown normalization.
     """
     check_choice(normalization, "normalization", ("pair", "node"))
-    if scores.ndim != 1 or labels.shape != scores.shape or groups.shape != scores.shape:
-        shapes = ", ".join(str(tuple(x.shape)) for x in (scores, labels, groups))
+    y, f, query = (tensor_of(x, name) for x, name in ((labels, "labels"), (scores, "scores"), (groups, "groups")))
+    if f.ndim != 1 or y.shape != f.shape or query.shape != f.shape:
+        shapes = ", ".join(str(tuple(x.shape)) for x in (f, y, query))
         raise ValueError(f"scores, labels and groups have shapes {shapes}; expected the same (edges,) for all")
-    residual = labels - scores
-    sizes = torch.bincount(groups).to(scores.dtype)
+    if y.is_complex() or f.is_complex():
+        raise TypeError(f"scores have dtype {f.dtype} and labels {y.dtype}; complex numbers have no order")
+    query = check_groups(query)
+    if not f.is_floating_point():
+        f = f.to(y.dtype if y.is_floating_point() else torch.get_default_dtype())
+    return wrapper(scores, labels, groups)(_mean_over_pairs(y.to(f.dtype) - f, query, normalization))
+
+
+def _mean_over_pairs(residual: Tensor, groups: Tensor, normalization: str) -> Tensor:
+    sizes = torch.bincount(groups).to(residual.dtype)
     means = torch.zeros_like(sizes).index_add(0, groups, residual) / sizes.clamp(min=1)
     centred = torch.zeros_like(sizes).index_add(0, groups, (residual - means[groups]).square())
     # A query of l edges has l (l - 1) ordered pairs of two edges, and their squares sum to 2 l times the centred ones.

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from torchrank.conditional.arguments import DIRECTIONS, LOSSES, Array, real_tensor
+from torchrank.conditional.arguments import DIRECTIONS, LOSSES, Array, real_tensor, tensor_of
 from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.conditional.iterative import kron_edge_rls
 from torchrank.conditional.krylov import IterativeFit
@@ -60,6 +60,8 @@ class KroneckerRLS(nn.Module):
         relation: str = "ordinary",
     ) -> None:
         super().__init__()
+        x_start = tensor_of(x_start, "x_start")
+        x_end = None if x_end is None else tensor_of(x_end, "x_end")
         check_choice(loss, "loss", LOSSES)
         check_choice(direction, "direction", DIRECTIONS)
         check_relation(relation, x_start, x_end)

@@ -4,10 +4,12 @@ Equations (7), (8) and (9) of Pahikkala, Airola, Stock, De Baets and Waegeman, "
 algorithms for conditional ranking on relational data", Machine Learning 93 (2013), doi:10.1007/s10994-013-5354-7.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from torchrank.conditional.arguments import RELATIONS, Array, edge_list, real_tensor, wrapper
+from torchrank.conditional.arguments import RELATIONS, Array, edge_labels, edge_list, real_tensor, wrapper
 from torchrank.linalg import PairProduct, kron_matmul
 from torchrank.rankings.validate import check_choice
 
@@ -16,12 +18,19 @@ _SIGN = {"symmetric": 1, "reciprocal": -1}
 
 def symmetrize(F: Array) -> Array:
     """``(F + F^T) / 2``, the symmetrizer matrix S of Definition 7 times ``vec(F)``; ``F`` is ``(..., p, p)``."""
-    return (F + F.swapaxes(-1, -2)) / 2
+    return _with_mirror_image(F, 1)
 
 
 def antisymmetrize(F: Array) -> Array:
     """``(F - F^T) / 2``, the skew-symmetrizer matrix A of Definition 7 times ``vec(F)``; ``F`` is ``(..., p, p)``."""
-    return (F - F.swapaxes(-1, -2)) / 2
+    return _with_mirror_image(F, -1)
+
+
+def _with_mirror_image(F: Array, sign: int) -> Array:
+    matrix = real_tensor(F, "F")
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
+        raise ValueError(f"F has shape {tuple(matrix.shape)}; expected (..., p, p), the same nodes as rows and columns")
+    return wrapper(F)((matrix + sign * matrix.mT) / 2)
 
 
 def apply_relation(F: Tensor, relation: str) -> Tensor:
@@ -78,10 +87,12 @@ class PairKernel:
 
     def matmul(self, F: Array) -> Array:
         """Multiply weights ``(..., m, n)`` of all column pairs; gives ``(..., r, s)`` values at all row pairs."""
-        weights = apply_relation(
-            real_tensor(F, "F"), self.relation
-        )  # both parts commute with the product, equation (12)
-        return self._wrap(kron_matmul(self.K_start, self.K_end, weights))
+        weights = real_tensor(F, "F")
+        shape = self.K_start.shape[1], self.K_end.shape[1]
+        if tuple(weights.shape[-2:]) != shape:
+            raise ValueError(f"F has shape {tuple(weights.shape)}; expected (..., {shape[0]}, {shape[1]})")
+        # The symmetric and the antisymmetric part commute with the product, equation (12).
+        return self._wrap(kron_matmul(self.K_start, self.K_end, apply_relation(weights, self.relation)))
 
     __matmul__ = matmul
 
@@ -94,12 +105,17 @@ class PairKernel:
         swapped = ordinary.unflatten(1, (m, m)).mT.flatten(1)
         return self._wrap((ordinary + _SIGN[self.relation] * swapped) / 2)
 
-    def between(self, out_edges: Array, in_edges: Array) -> "EdgeProduct":
-        """The block between listed pairs, ``(q, 2)`` of row nodes and ``(q', 2)`` of column nodes, as an operator."""
+    def between(self, out_edges: Array, in_edges: Array) -> Callable[[Array], Array]:
+        """The block between listed pairs, ``(q, 2)`` of row nodes and ``(q', 2)`` of column nodes, as an operator.
+
+        It takes weights ``(q',)`` to values ``(q,)``; no gradient passes through.
+        """
         device = self.K_start.device
         out_pairs = edge_list(out_edges, self.K_start.shape[0], self.K_end.shape[0], device, "out_edges")
         in_pairs = edge_list(in_edges, self.K_start.shape[1], self.K_end.shape[1], device, "in_edges")
-        return EdgeProduct(self.K_start, self.K_end, out_pairs, in_pairs, self.relation)
+        product = EdgeProduct(self.K_start, self.K_end, out_pairs, in_pairs, self.relation)
+        n_in = in_pairs.shape[1]
+        return lambda v: self._wrap(product(edge_labels(v, n_in, self.K_start, "v")))
 
 
 class EdgeProduct:

@@ -171,8 +171,12 @@ def check_leakage(
 
 def _edge_array(X: Array) -> np.ndarray:
     edges = np.asarray(X)
-    if edges.ndim != 2 or edges.shape[1] != 2 or (edges.astype(np.int64) != edges).any():
-        raise ValueError(f"edges of shape {edges.shape} are not (edges, 2) node numbers, a row (start, end) for each")
+    is_number = edges.dtype.kind in "iuf" and bool((np.floor(edges) == edges).all())
+    if edges.ndim != 2 or edges.shape[1] != 2 or not is_number:
+        raise ValueError(
+            f"edges of shape {edges.shape} and dtype {edges.dtype} are not (edges, 2) node numbers, a row (start, end) "
+            "for each; numpy.unique(names, return_inverse=True) numbers names"
+        )
     return edges.astype(np.int64)
 
 

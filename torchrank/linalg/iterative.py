@@ -37,9 +37,12 @@ class KrylovSolution:
     def warn_unless_converged(self, name: str, tol: float) -> None:
         """Warn where the iteration stopped for want of iterations or broke down; ``tol=0`` asked for just that."""
         if tol > 0 and self.reason in ("max_iter", "breakdown"):
+            remedy = "raise max_iter, lam or tol"
+            if self.reason == "breakdown":
+                remedy = "check that the kernels are positive semi-definite, or raise lam"
             warnings.warn(
                 f"{name} did not converge in {self.n_iter} iterations ({self.reason}): relative residual "
-                f"{self.residuals[-1]:.3g}, tolerance {tol:.3g}; raise max_iter, lam or tol",
+                f"{self.residuals[-1]:.3g}, tolerance {tol:.3g}; {remedy}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

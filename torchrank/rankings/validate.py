@@ -250,3 +250,12 @@ def _extended_floats(array: np.ndarray) -> Tensor:
     codes = np.unique(np.where(unranked, 0, array), return_inverse=True)[1].reshape(array.shape).astype(np.float64)
     codes[unranked] = np.nan
     return torch.from_numpy(codes)
+
+
+def check_groups(groups: Tensor) -> Tensor:
+    """Group numbers ``(q,)`` as int64; ``TypeError`` unless they are integers, ``ValueError`` for a negative one."""
+    if len(groups) and (groups.is_floating_point() or groups.is_complex() or groups.dtype == torch.bool):
+        raise TypeError(f"groups have dtype {groups.dtype}; queries are numbered by integers")
+    if len(groups) and int(groups.min()) < 0:
+        raise ValueError(f"groups[{int(groups.argmin())}] is {int(groups.min())}; queries are numbered from 0")
+    return groups.to(torch.int64)
