@@ -2,8 +2,8 @@
 
 Every CUDA path is compared with the CPU engine, small problems run under NVIDIA's memory and race checkers, and the
 engines are timed beside rates measured on the same card. It needs the checkout (not installed), torch with CUDA,
-triton, numpy, scipy, numba and tqdm. The exit status is 1 if any count is wrong. ``--dry-run`` goes the same way to the
-end at tiny size with the CPU in the place of the GPU and without Triton.
+triton, numpy, scipy, numba and tqdm. The exit status is 1 if any count is wrong or an error too large. ``--dry-run``
+goes the same way to the end at tiny size with the CPU in the place of the GPU and without Triton.
 
 A new op adds a module under ``benchmarks/gpu`` with functions registered by ``@part`` and its name below.
 """
@@ -28,7 +28,7 @@ from benchmarks.env import environment
 from benchmarks.gpu.parts import PARTS, Context, Part, Verdict
 from benchmarks.registry import RESULTS
 
-MODULES = ("rates", "equality", "public", "waits", "timings", "tiling", "sanitizer")
+MODULES = ("rates", "equality", "public", "waits", "smoothed", "timings", "tiling", "conditional", "sanitizer")
 LIMIT = 280.0  # seconds for all parts together
 GRACE = 15.0  # more for the last call, which may hang
 

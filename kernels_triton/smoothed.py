@@ -57,6 +57,7 @@ def launch(x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace:
                 py,
                 sums,
                 *part.shape[1:],
+                n,
                 px.shape[2],
                 py.shape[2],
                 items,
@@ -73,7 +74,6 @@ def launch(x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace:
                 num_stages=tile.stages,
                 maxnreg=tile.registers,
             )
-            sums -= n * (items - n) << bits  # pairs with padding
             part.copy_(sums.double().div_(float(n * (n - 1) // 2 << bits)))
         if y is None:
             pairwise.mirror(out)
@@ -96,7 +96,7 @@ def launch_backward(
     if gradient.numel() == 0:
         return for_x, for_y, for_window
     with _on_device(x):
-        tile = tiles.smoothed_gradient_tile(_architecture(x), max(gradient.shape[1:]))
+        tile = tiles.smoothed_gradient_tile(_architecture(x))
         rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
         # A prepared row, its gradient as an integer, and that as a number.
         for block in blocks(x, other, row_bytes=items * 20, pair_bytes=8, workspace=workspace):
@@ -154,6 +154,7 @@ def _pull_back(
         halves,
         sums,
         moments,
+        n,
         rows_x,
         rows_y,
         items,

@@ -3,14 +3,17 @@
 """Kernels of the smoothed Gram matrix: expected signs are made in registers and multiplied on the tensor cores.
 
 **Precision.** An expected sign g is computed in single precision and multiplied as a pair of half-precision numbers,
-g = high + low up to 2**-24 (2**-25 below 1/2); the product of the low parts, below 2**-24, is left out, and -1, 0 and 1
-are exact. Tensor cores may round sums towards zero, so they add up one tile of pairs at a time, small products first;
-tiles are added in single precision, and programs add their sums to 64-bit integers, as fixed-point numbers, in any order
-with the same result.
+g = high + low up to 2**-24; the product of the low parts, below 2**-24, is left out, and -1, 0 and 1 are exact. Tensor
+cores may round sums towards zero, so they add up one tile of pairs at a time, small products first; tiles are added in
+single precision, and programs add their sums to 64-bit integers, as fixed-point numbers, in any order with the same
+result.
 
-**Infinite scores and padding.** Scores are divided by 2**6, exactly, so that there is room above the largest finite
-one: infinities become 2**127 and padding items the largest finite number. They are further from all others than any
-window reaches, and equal ones still are a tie, which two infinities would not be.
+**Infinite scores.** Scores are divided by 2**6, exactly, so that there is room above the largest finite one: infinities
+become 2**127. They are further from all others than any window reaches, and equal ones still are a tie, which two
+infinities would not be.
+
+**Padding.** No item beyond the last is swept as first item of a pair; as second item its difference, in one of the two
+rankings, counts 0 windows.
 """
 
 import triton
@@ -20,7 +23,6 @@ from kernels_triton.signs import add_half, halves
 
 SHRINK = tl.constexpr(2.0**-6)
 INFINITE = tl.constexpr(2.0**127)
-PADDING = tl.constexpr(3.4028234663852886e38)
 
 
 @triton.jit(do_not_specialize=["m", "n", "batch_stride", "row_stride"])
@@ -36,7 +38,10 @@ def prepare_kernel(
     padded_items,
     BLOCK: tl.constexpr,
 ):
-    """Write scores items first, with room for infinities; a program writes its own BLOCK by BLOCK words."""
+    """Write scores items first, with room for infinities and 0 as padding.
+
+    A program writes its own BLOCK by BLOCK words.
+    """
     tiles_r = padded_rows // BLOCK
     tiles_i = padded_items // BLOCK
     pid = tl.program_id(0)
@@ -51,7 +56,6 @@ def prepare_kernel(
         other=0.0,
     )  # [items, rows]
     score = tl.clamp(score * SHRINK, -INFINITE, INFINITE)
-    score = tl.where((item < n)[:, None], score, PADDING)
     tl.store(OUT + item[:, None].to(tl.int64) * padded_rows + row[None, :], score)
 
 
@@ -129,7 +133,7 @@ def dot_of_pairs(x_high, x_low, y_high, y_low):
 
 
 @triton.jit
-def pairs_of_program(chunk, block, BK: tl.constexpr, CHUNK: tl.constexpr):
+def pairs_of_program(chunk, block, n, BK: tl.constexpr, CHUNK: tl.constexpr):
     """First items ``first <= i < last`` that a program sweeps over a block of second items, and the weight of a pair.
 
     Blocks pair with all earlier items, in chunks, and as chunk 0 with themselves, where every pair comes twice, as
@@ -141,18 +145,19 @@ def pairs_of_program(chunk, block, BK: tl.constexpr, CHUNK: tl.constexpr):
     weight = 1.0
     if chunk == 0:
         first = j
-        last = j + BK
+        last = tl.minimum(j + BK, n)
         weight = 0.5
     return first, last, weight
 
 
-@triton.jit(do_not_specialize=["m", "m2", "batch_stride", "row_stride", "inverse", "scale"])
+@triton.jit(do_not_specialize=["m", "m2", "n", "batch_stride", "row_stride", "inverse", "scale"])
 def gram_kernel(
     X,  # (batch, items, rows_x) prepared scores, in whole tiles
     Y,  # (batch, items, rows_y)
     SUMS,  # (batch, m, m2) int64, zero before
     m,
     m2,
+    n,
     rows_x,
     rows_y,
     items,
@@ -170,8 +175,8 @@ def gram_kernel(
     """Add ``scale`` times sum over pairs (i, j) of g(x_i - x_j) g(y_i - y_j) to a tile of rankings of x and of y.
 
     A program keeps one block of second items j at hand and sweeps first items i over it; each i adds BK pairs to a
-    product. A pair with a padding item adds exactly 1, one of two such items 0. Programs that share a tile add integers
-    atomically, so their order doesn't matter; rows outside of the matrix are masked there.
+    product. Programs that share a tile add integers atomically, so their order doesn't matter; rows outside of the
+    matrix are masked there.
     """
     tiles_x, tiles_y, blocks_j = rows_x // BX, rows_y // BY, items // BK
     pid = tl.program_id(0)
@@ -180,7 +185,7 @@ def gram_kernel(
     block = pid // tiles_x // tiles_y % blocks_j
     batch = (pid // tiles_x // tiles_y // blocks_j).to(tl.int64)
     chunk = tl.num_programs(1) - 1 - tl.program_id(1)  # the shortest, 0, comes last
-    first, last, weight = pairs_of_program(chunk, block, BK, CHUNK)
+    first, last, weight = pairs_of_program(chunk, block, n, BK, CHUNK)
     if SYMMETRIC:
         last = tl.where((tile_y + 1) * BY <= tile_x * BX, first, last)  # the tile lies below the diagonal
     if first >= last:
@@ -194,11 +199,12 @@ def gram_kernel(
     yj = tl.load(Y + j * rows_y + (row_y[:, None] + k[None, :] * rows_y))  # [BY, BK]
     X += first.to(tl.int64) * rows_x
     Y += first.to(tl.int64) * rows_y
+    inverse_y = tl.where(block * BK + k < n, inverse, 0.0)[None, :]  # none of padding
     total = tl.zeros((BX, BY), tl.float32)
     for _ in range(first, last):
         xi, yi = tl.load(X + row_x), tl.load(Y + row_y)
         x_high, x_low = split(expected_sign(in_windows(xi[:, None] - xj, inverse, GAUSSIAN), GAUSSIAN))
-        y_high, y_low = split(expected_sign(in_windows(yi[:, None] - yj, inverse, GAUSSIAN), GAUSSIAN))
+        y_high, y_low = split(expected_sign(in_windows(yi[:, None] - yj, inverse_y, GAUSSIAN), GAUSSIAN))
         total += dot_of_pairs(x_high, x_low, tl.trans(y_high), tl.trans(y_low))
         X += rows_x
         Y += rows_y
@@ -210,13 +216,14 @@ def gram_kernel(
     add_half(SUMS + BY // 2, right * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY - BY // 2)
 
 
-@triton.jit(do_not_specialize=["inverse", "scale", "moment_scale"])
+@triton.jit(do_not_specialize=["n", "inverse", "scale", "moment_scale"])
 def gradient_kernel(
     X,  # (batch, items, rows_x) prepared scores, in whole tiles
     Y,  # (batch, items, rows_y)
     WEIGHTS,  # (batch, 2, rows_x, rows_y) float16: gradient of the Gram matrix, high and low part
     GRADIENT,  # (batch, items, rows_x) int64, zero before
     MOMENTS,  # (batch, rows_x) int64, zero before
+    n,
     rows_x,
     rows_y,
     items,
@@ -233,9 +240,9 @@ def gradient_kernel(
 
     With h_ij = sum over rankings y of weight times g(y_i - y_j), a pair (i, j) adds h_ij g'(x_i - x_j) to the gradient
     of x_i and subtracts it from that of x_j. A program keeps the latter for its block of second items j, sums up the
-    former over the block for each first item i that it sweeps. The slope is 0 for pairs with one padding item, and h_ij
-    for those of two. Programs that share a word of GRADIENT or MOMENTS, which are padded to whole tiles, add integers
-    atomically, ``scale`` or ``moment_scale`` times the sum, so their order doesn't matter.
+    former over the block for each first item i that it sweeps. Programs that share a word of GRADIENT or MOMENTS, which
+    are padded to whole tiles, add integers atomically, ``scale`` or ``moment_scale`` times the sum, so their order
+    doesn't matter.
     """
     tiles_x, blocks_j = rows_x // BX, items // BK
     pid = tl.program_id(0)
@@ -243,7 +250,7 @@ def gradient_kernel(
     block = pid // tiles_x % blocks_j
     batch = (pid // tiles_x // blocks_j).to(tl.int64)
     chunk = tl.num_programs(1) - 1 - tl.program_id(1)
-    first, last, weight = pairs_of_program(chunk, block, BK, CHUNK)
+    first, last, weight = pairs_of_program(chunk, block, n, BK, CHUNK)
     if first >= last:
         return
 
@@ -255,13 +262,14 @@ def gradient_kernel(
     y_of_i = Y + first.to(tl.int64) * rows_y + row_y
     w_high = WEIGHTS + (batch * 2 * rows_x + tile_x * BX) * rows_y + (row_x[:, None] * rows_y + row_y[None, :])
     w_low = w_high + rows_x.to(tl.int64) * rows_y  # [BX, BY]
+    inverse_y = tl.where(block * BK + k < n, inverse, 0.0)[None, :]  # none of padding
     weight_i = weight * scale
     for_j = tl.zeros((BX, BK), tl.float32)
     moments = tl.zeros((BX,), tl.float32)
     for _ in range(first, last):
         h = tl.zeros((BX, BK), tl.float32)
         for c in range(0, rows_y, BY):
-            s = in_windows(tl.load(y_of_i + c)[:, None] - tl.load(y_of_j + c), inverse, GAUSSIAN)
+            s = in_windows(tl.load(y_of_i + c)[:, None] - tl.load(y_of_j + c), inverse_y, GAUSSIAN)
             y_high, y_low = split(expected_sign(s, GAUSSIAN))
             h += dot_of_pairs(tl.load(w_high + c), tl.load(w_low + c), y_high, y_low)
         s = in_windows(tl.load(X + own_i + row_x)[:, None] - tl.load(X + own_j), inverse, GAUSSIAN)

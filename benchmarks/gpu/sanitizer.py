@@ -21,7 +21,7 @@ def sanitizer(context: Context) -> Verdict:
     environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     runs = {}
     for tool in _TOOLS[:1] if context.dry else _TOOLS:
-        for method in ("signs", "inversions"):
+        for method in ("signs", "inversions", "smoothed"):
             prefix = [] if context.dry or checker is None else [checker, "--tool", tool, "--error-exitcode", "99"]
             runs[f"{tool} {method}"] = subprocess.Popen(
                 [*prefix, sys.executable, "-m", "benchmarks.gpu.small_case", method, context.device],

@@ -14,10 +14,14 @@ def test_the_gpu_check_goes_to_its_end_in_rehearsal(tmp_path):
         "rates",
         "equality",
         "public",
+        "waits",
+        "smoothed errors",
+        "smoothed times",
         "targets",
         "crossover",
         "grid",
         "tiles",
+        "conditional ranking p=5000 on the GPU",
         "sanitizer",
     ]
     assert all(part["passed"] and part["line"] for part in report["parts"].values())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kernels_triton import inversion_kernels, pairwise, permutations, signs, tiles
+from kernels_triton import inversion_kernels, pairwise, permutations, signs, smoothed_kernels, tiles
 from tests.triton.aot.compiled import Variant
 
 ARCHITECTURES = (80, 90)
@@ -13,6 +13,8 @@ def all_variants() -> Iterator[Variant]:
         yield from _helpers(arch)
         yield from _signs(arch)
         yield from _inversions(arch)
+        yield from _smoothed(arch)
+        yield from _smoothed_helpers(arch)
 
 
 def _signs(arch: int) -> Iterator[Variant]:
@@ -74,6 +76,57 @@ def _inversions(arch: int) -> Iterator[Variant]:
                 )
 
 
+def _smoothed(arch: int) -> Iterator[Variant]:
+    sizes = dict.fromkeys(("m", "m2", "n", "rows_x", "rows_y", "items", "row_stride"), "i32") | {"batch_stride": "i64"}
+    numbers = dict.fromkeys(("inverse", "scale", "moment_scale"), "fp32")
+    grams = [(smoothed_kernels.gram_kernel, tile) for (of, _), tile in tiles.SMOOTHED.items() if of == arch]
+    for kernel, tile in [*grams, (smoothed_kernels.gradient_kernel, tiles.SMOOTHED_GRADIENT[arch])]:
+        types = sizes | numbers | dict.fromkeys(("X", "Y"), "*fp32")
+        types |= {"SUMS": "*i64", "WEIGHTS": "*fp16", "GRADIENT": "*i64", "MOMENTS": "*i64"}
+        constants = {"BX": tile.rows_x, "BY": tile.rows_y, "BK": tile.items, "CHUNK": tile.chunk}
+        for gaussian, symmetric in ((False, True), (False, False), (True, True)):
+            flags = {"GAUSSIAN": gaussian, "SYMMETRIC": symmetric}
+            if not symmetric and "SYMMETRIC" not in kernel.arg_names:
+                continue
+            yield Variant(
+                name=f"{kernel.__name__}-{tile.rows_x}x{tile.rows_y}x{tile.items}"
+                + "-gaussian" * gaussian
+                + "-cross" * (not symmetric),
+                kernel=kernel,
+                arch=arch,
+                types={name: types[name] for name in kernel.arg_names if name in types},
+                constants={name: value for name, value in (flags | constants).items() if name in kernel.arg_names},
+                warps=tile.warps,
+                registers=tile.registers,
+                stages=tile.stages,
+                even=("rows_x", "rows_y", "items"),  # scratch of whole tiles, as all of the kernels' tensors are
+                tensor_cores=True,
+            )
+
+
+def _smoothed_helpers(arch: int) -> Iterator[Variant]:
+    padded = dict.fromkeys(("padded_rows", "padded_items", "padded_columns"), "i32")
+    strides = {"batch_stride": "i64", "row_stride": "i64", "column_stride": "i64", "m": "i32", "m2": "i32", "n": "i32"}
+    tensors = dict.fromkeys(("SCORES", "GRADIENT", "TRANSPOSED", "SCALE"), "*fp32")
+    for name, kernel, out, constants, odd in (
+        ("scores", smoothed_kernels.prepare_kernel, "*fp32", {"item_stride": 1}, "SCORES"),
+        ("scores-transposed", smoothed_kernels.prepare_kernel, "*fp32", {}, "SCORES"),
+        ("weights", smoothed_kernels.weights_kernel, "*fp16", {"BOTH": False}, "GRADIENT"),
+        ("weights-both", smoothed_kernels.weights_kernel, "*fp16", {"BOTH": True}, "GRADIENT"),
+    ):
+        types = padded | strides | tensors | {"OUT": out, "item_stride": "i64"}
+        for unaligned in ((), (odd,)):
+            yield Variant(
+                name=f"prepare-{name}",
+                kernel=kernel,
+                arch=arch,
+                types={key: types[key] for key in kernel.arg_names if key in types and key not in constants},
+                constants=constants | {"BLOCK": 32},
+                even=("padded_rows", "padded_items", "padded_columns"),
+                odd=unaligned,
+            )
+
+
 def _helpers(arch: int) -> Iterator[Variant]:
     for number in ("fp16", "fp32"):
         for odd in ((), ("RANKS",)):
@@ -87,14 +140,15 @@ def _helpers(arch: int) -> Iterator[Variant]:
                 even=("padded_rows", "padded_items"),
                 odd=odd,
             )
-    for integer in ("i32", "i64"):
+    for number in ("i32", "i64", "fp32"):
         yield Variant(
-            name=f"mirror-{integer}",
+            name=f"mirror-{number}",
             kernel=pairwise.mirror_kernel,
             arch=arch,
-            types={"OUT": f"*{integer}", "m": "i32", "batch_stride": "i64", "row_stride": "i32"},
+            types={"OUT": f"*{number}", "m": "i32", "batch_stride": "i64", "row_stride": "i32"},
             constants={"BLOCK": 64},
         )
+    for integer in ("i32", "i64"):
         for odd in ((), ("P",)):
             yield Variant(
                 name=f"invert-{integer}",
