@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import torch
-from scipy.spatial import KDTree
 from torch import Tensor
 
 from torchrank.aggregation.borda import expected_sign_sums
@@ -31,6 +30,8 @@ def most_frequent(rows: Training, n_clusters: int, seed: int | None = None) -> T
 
 def _completed(rows: Training, partial: Tensor) -> Tensor:
     """Orders of partial rankings with each unranked label put where it contradicts the neighbours' ranking least."""
+    from scipy.spatial import KDTree
+
     from torchrank.cpu.rank_tree import complete  # numba takes half a second to import
 
     neighbors = KDTree(rows.X).query(rows.X[partial.numpy()], k=min(_NEIGHBORS, len(rows.X)))[1]

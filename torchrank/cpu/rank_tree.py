@@ -292,8 +292,8 @@ def _theta(prefer, order, distances, thetas):
 def complete(ranks, around, orders):
     """Fill ``orders`` (m, L): partial ``ranks`` (m, L), the other labels put where they contradict ``around`` least.
 
-    ``around`` (m, L) holds orders. Each unranked label goes to its own cheapest gap between ranked ones, the first of equals;
-    labels in one gap keep the order of ``around``. That is the closest completion.
+    ``around`` (m, L) holds orders. Each unranked label goes to its own cheapest gap between ranked ones, the first of
+    equals; labels in one gap keep the order of ``around``. That is the closest completion.
     """
     m, L = ranks.shape
     place, gap, ranked = np.empty(L, np.int64), np.empty(L, np.int64), np.empty(L, np.int64)

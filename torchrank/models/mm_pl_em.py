@@ -21,6 +21,8 @@ class Rows:
     ranks: Tensor  # (N, L) int32 dense ranks
     votes: Tensor  # (N, L) expected Borda votes
     choices: Choices  # (N, L)
+    n_made: Tensor  # (N,) choices of a row
+    n_offered: Tensor  # (N,) labels to choose from
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,14 @@ def run_pass(rows: Rows, mixture: Mixture, plan: Plan) -> tuple[Mixture, float]:
 def _compiled_pass(rows: Rows, mixture: Mixture, plan: Plan) -> tuple[Mixture, float]:
     from torchrank.cpu.mm_pl import sweep  # numba takes half a second to import
 
-    made, offered = (flags.sum(-1).numpy() for flags in rows.choices[2:])
     prototypes = mixture.prototypes.T.to(torch.float64, copy=True).contiguous()
     logits = mixture.logits.to(torch.float64, copy=True)
     wins, rates = torch.zeros((2, *logits.shape), dtype=torch.float64)
     total = sweep(
         rows.X.to(torch.float64).contiguous().numpy(),
         rows.choices.order.numpy(),
-        made,
-        offered,
+        rows.n_made.numpy(),
+        rows.n_offered.numpy(),
         plan.rows,
         plan.sigma,
         plan.rate,

@@ -105,7 +105,8 @@ def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) ->
         )
     X = X.detach()
     votes = label_votes(ranks, missing).to(X)
-    return Rows(X, ranks, votes, label_choices(ranks, missing))
+    choices = label_choices(ranks, missing)
+    return Rows(X, ranks, votes, choices, choices.made.sum(-1), choices.offered.sum(-1))
 
 
 def _train(
@@ -120,10 +121,12 @@ def _train(
     scale = spacing(mixture.prototypes) if settings.schedule == "geometric" else 1.0
     size = settings.batch_size if settings.batch_size is not None else 1 if X.device.type == "cpu" else _BATCH
     size = len(X) if size == 0 else min(size, len(X))
-    n_passes = max(1, math.ceil(settings.n_updates / len(X)))
+    n_passes = math.ceil(settings.n_updates / len(X))
     shuffle = np.random.default_rng(int(torch.randint(2**31, (1,), generator=generator, device=X.device)))
     trace: list[float] = []
     objective = math.inf
+    if n_passes == 0:
+        mixture = mixture._replace(sigma=X.new_tensor(scale * settings.sigma_end))
     for number in range(n_passes):
         sigma, rate, score_rate = _schedule(settings, rows, scale, number, n_passes, size)
         mm = settings.scores == "mm"

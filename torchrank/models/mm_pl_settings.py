@@ -21,7 +21,7 @@ class EMSettings:
             clusters by their mean votes; "random" takes prototypes from distinct rows and scores from N(1, 0.1).
         n_starts: fits from different starts, of which the one with the least loss on the validation rows, else on the
             training rows, is kept.
-        n_updates: single-row updates of a fit, rounded up to whole passes over the rows.
+        n_updates: single-row updates of a fit, rounded up to whole passes over the rows; 0 leaves the start as it is.
         batch_size: rows per update; None is 1 on the CPU, 256 on other devices, and 0 is all rows.
         step: "normalized" moves prototypes by ``rate`` times w (h/g - 1) (x - m), "gradient" by that over sigma^2, as
             equation 30 does.
@@ -38,8 +38,8 @@ class EMSettings:
         tol: see ``stop``.
         recenter: at the end, reorder each cluster's scores by the Borda ranking of the rows it wins, and give each
             prototype to the cluster whose central ranking its rows like best.
-        schedule: "geometric", or "paper" for value * T / (T + updates done) with T = 8 N as in Algorithm 2; ``sigma`` is
-            then taken as it is, or as the total variance of the features if None.
+        schedule: "geometric", or "paper" for value * T / (T + updates done) with T = 8 N as in Algorithm 2; then
+            ``sigma`` is taken as it is, or as the total variance of the features if None.
     """
 
     start: str = "cells"
@@ -48,8 +48,8 @@ class EMSettings:
     batch_size: int | None = None
     step: str = "normalized"
     scores: str = "gradient"
-    rate: float = 0.2
-    rate_end: float = 0.05
+    rate: float = 0.3
+    rate_end: float = 0.01
     score_rate: float = 0.5
     sigma: float | None = 2.0
     sigma_end: float = 0.2
@@ -64,7 +64,7 @@ class EMSettings:
             check_choice(getattr(self, name), name, legal)
         check_choice(self.schedule, "schedule", SCHEDULES)
         check_count(self.n_starts, "n_starts", least=1)
-        check_count(self.n_updates, "n_updates", least=1)
+        check_count(self.n_updates, "n_updates", least=0)
         if self.batch_size is not None:
             check_count(self.batch_size, "batch_size", least=0)
         for name in ("rate", "rate_end", "sigma_end", "prior"):

@@ -1,0 +1,109 @@
+"""The methods of Tables 6 to 8: K = 10 rankings, 100 prototypes, and choices made inside the training rows."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.papers.label_ranking_data import LabelRankingSet
+from torchrank import MMPL
+from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
+from torchrank.clustering.rank_tree import pruned_rank_tree, rank_tree
+from torchrank.metrics.label_ranking import label_ranking_loss
+from torchrank.models.mm_pl_settings import EMSettings
+
+K = 10
+
+
+class Model(Protocol):
+    """What every method returns."""
+
+    def predict(self, X: Tensor) -> Tensor:
+        """Scores of rankings."""
+        ...
+
+    def predict_cluster(self, X: Tensor) -> Tensor:
+        """Clusters."""
+        ...
+
+
+Fit = Callable[[Tensor, Tensor, int, int], Model]  # X, Y, number of clusters, seed
+
+
+def mm_pl(n_prototypes: int, settings: EMSettings) -> Fit:
+    """MM-PL with ``n_prototypes`` for each cluster."""
+
+    def fit(X: Tensor, Y: Tensor, n_clusters: int, seed: int) -> MMPL:
+        model = MMPL(X.shape[1], Y.shape[1], n_clusters, n_prototypes, dtype=X.dtype)
+        model.fit(X, Y, settings, seed=seed)
+        return model
+
+    return fit
+
+
+def iterative_tree(min_leaf: int = 5, **options: object) -> Fit:
+    """RT_iter."""
+    return lambda X, Y, n, seed: rank_tree(X, Y, n, min_leaf=min_leaf, seed=seed, **options)  # type: ignore[arg-type]
+
+
+def after_clustering(method: str) -> Fit:
+    """A tree with the central rankings of a clustering of rankings."""
+    return lambda X, Y, n, seed: rank_clustering_tree(X, Y, n, method=method, seed=seed)
+
+
+def chosen(candidates: Sequence[Fit]) -> Fit:
+    """The candidate with the least loss on held-out training rows, fitted to all: 3 folds, from 3,000 rows on one."""
+
+    def fit(X: Tensor, Y: Tensor, n_clusters: int, seed: int) -> Model:
+        fold = torch.from_numpy(np.random.default_rng(seed).permutation(np.arange(len(X)) % 3))
+        held_out = [fold == number for number in range(1 if len(X) >= 3000 else 3)]
+        losses = [
+            np.mean([_loss(candidate(X[~out], Y[~out], n_clusters, seed), X[out], Y[out]) for out in held_out])
+            for candidate in candidates
+        ]
+        return candidates[int(np.argmin(losses))](X, Y, n_clusters, seed)
+
+    return fit
+
+
+def _loss(model: Model, X: Tensor, Y: Tensor) -> float:
+    return label_ranking_loss(Y, model.predict(X).detach())
+
+
+_CELLS = EMSettings(n_updates=0)
+
+
+def _trained(n_prototypes: int) -> Fit:
+    """MM-PL with more updates where there are more rows."""
+    few, many = (mm_pl(n_prototypes, EMSettings(n_updates=n)) for n in (100_000, 400_000))
+    return lambda X, Y, n, seed: (few if len(X) < 3000 else many)(X, Y, n, seed)
+
+
+FITS: dict[str, Fit] = {
+    "1-Rank": lambda X, Y, n, seed: one_rank(X, Y),
+    "Km-Mal": lambda X, Y, n, seed: kmeans_then_rank(X, Y, n, seed=seed),
+    "Km-PL": lambda X, Y, n, seed: kmeans_then_rank(X, Y, n, center="plackett-luce", seed=seed),
+    "Naive-Km": lambda X, Y, n, seed: naive_kmeans(X, Y, n, seed=seed),
+    "Naive-RT": after_clustering("naive"),
+    "EBMS-RT": after_clustering("ebms"),
+    "K-o'm-RT": after_clustering("k-o-means"),
+    "RT-prune": lambda X, Y, n, seed: pruned_rank_tree(X, Y, n),
+    "RT-iter": iterative_tree(),
+    "RT-iter as printed": iterative_tree(lookahead=0.0, start="random", n_starts=1),
+    "RT-iter, leaf chosen inside": chosen([iterative_tree(leaf) for leaf in (5, 10, 20, 40, 80)]),
+    "MM-PL defaults": mm_pl(10, EMSettings()),
+    # As many prototypes as the paper at most, trained or left as the cells they start from.
+    "MM-PL": chosen([_trained(10), mm_pl(10, _CELLS), _trained(3), mm_pl(3, _CELLS), mm_pl(1, _CELLS)]),
+}
+
+
+def fit_rows(method: str, rows: LabelRankingSet, n_clusters: int, seed: int) -> Model:
+    """A fitted method."""
+    return FITS[method](torch.from_numpy(rows.X), torch.from_numpy(rows.Y), n_clusters, seed)
+
+
+def test_loss(model: Model, rows: LabelRankingSet) -> float:
+    """loss_LR on complete rankings."""
+    return _loss(model, torch.from_numpy(rows.X), torch.from_numpy(rows.Y))
