@@ -45,9 +45,9 @@ class PartialRankings(NamedTuple):
     n: int  # number of items, those that no row ranks and that have no column included
     mask: Tensor  # 1 for ranked items
     above: Tensor  # u: ranked items below an item minus those above
-    against: Tensor  # r: expected sign of an item against an unranked one; 0 for unranked items
-    interleaved: Tensor  # 1 / (k + 1) for interleaving rows, 0 for top-k rows
-    some_interleaved: bool  # whether not all rows are top-k
+    kinds: RowKinds
+    scale: Tensor  # 1 / (k + 1), of which u is a multiple to give r in interleaving rows
+    against: Tensor  # sum of r over the ranked items: k in top-k rows, and 0 in interleaving ones, as u adds up to 0
     self_kernel: Tensor  # K(R, R), times n(n-1)/2
 
 
@@ -56,10 +56,10 @@ def partial_rankings(ranks: Tensor, strict: Tensor, kinds: RowKinds, n: int) -> 
     mask = (ranks >= 0).to(torch.float64)
     above = centred_mid_ranks(ranks).to(torch.float64)
     ranked = mask.sum(dim=-1)
-    interleaved = torch.where(kinds.top, 0.0, 1 / (ranked + 1))
-    against = torch.where(kinds.top[..., None], mask, above * interleaved[..., None])
-    self_kernel = strict + (n - ranked) * against.square().sum(dim=-1)
-    return PartialRankings(ranks, n, mask, above, against, interleaved, kinds.some_interleaved, self_kernel)
+    scale = 1 / (ranked + 1)
+    squares = torch.where(kinds.top, ranked, above.square().sum(dim=-1) * scale.square())
+    against = torch.where(kinds.top, ranked, 0)
+    return PartialRankings(ranks, n, mask, above, kinds, scale, against, strict + (n - ranked) * squares)
 
 
 def expected_signs_product(
@@ -67,31 +67,56 @@ def expected_signs_product(
 ) -> Tensor:
     """Sum of E E' over pairs of items, n(n-1)/2 times the kernel: ``(b, m, m2)`` float64, symmetric without ``y``."""
     other = x if y is None else y
-    total = pair_counts(x.ranks, None if y is None else y.ranks, False, method, workspace, progress)[0].to(
-        torch.float64
-    )
+    total = pair_counts(x.ranks, None if y is None else y.ranks, False, method, workspace, progress)[0]
+    sums = _common_sums(x, other)
     ranked_x, ranked_y = x.mask.sum(dim=-1)[..., :, None], other.mask.sum(dim=-1)[..., None, :]
-    in_neither = x.n - ranked_x - ranked_y + x.mask @ other.mask.mT
-    total += in_neither * (x.against @ other.against.mT)
-    half = _half(x, other, workspace)
-    only_x = x.against.sum(dim=-1)[..., :, None] - x.against @ other.mask.mT
-    if y is None:
-        total += half + half.mT - only_x * only_x.mT
-        total = total.tril(-1) + total.tril(-1).mT  # matrix products are not symmetric to the last bit
-        return total + torch.diag_embed(x.self_kernel)
-    only_y = y.against.sum(dim=-1)[..., None, :] - x.mask @ y.against.mT
-    return total + half + _half(y, x, workspace).mT - only_x * only_y
+    in_neither = x.n - ranked_x - ranked_y + sums.items
+    only_x, only_y = x.against[..., :, None] - sums.r, other.against[..., None, :] - sums.s
+    total = total + in_neither * sums.rs - only_x * only_y
+    half_x = _outside(sums.us, x, other, workspace)
+    if y is not None:
+        return total + half_x + _outside(sums.vr.mT, y, x, workspace).mT
+    total += half_x + half_x.mT
+    total = total.tril(-1) + total.tril(-1).mT  # rounding is not symmetric to the last bit
+    return total + torch.diag_embed(x.self_kernel)
 
 
-def _half(x: PartialRankings, y: PartialRankings, workspace: int) -> Tensor:
+class _CommonSums(NamedTuple):
+    """Sums over the items C that both rows rank, ``(b, m, m2)``; r and u are of x, s and v the same of y."""
+
+    items: Tensor
+    r: Tensor
+    s: Tensor
+    us: Tensor
+    vr: Tensor
+    rs: Tensor
+
+
+def _common_sums(x: PartialRankings, y: PartialRankings) -> _CommonSums:
+    """As products of integers, which are exact: r is 1 in top-k rows and a multiple of u in interleaving ones."""
+    symmetric = x is y
+    items = x.mask @ y.mask.mT
+    u = x.above @ y.mask.mT
+    v = u.mT if symmetric else x.mask @ y.above.mT
+    uv = x.above @ y.above.mT if x.kinds.some_interleaved or y.kinds.some_interleaved else u  # else not looked at
+    top_x, top_y = x.kinds.top[..., :, None], y.kinds.top[..., None, :]
+    scale_x, scale_y = x.scale[..., :, None], y.scale[..., None, :]
+    s = torch.where(top_y, items, v * scale_y)
+    us = torch.where(top_y, u, uv * scale_y)
+    r = s.mT if symmetric else torch.where(top_x, items, u * scale_x)
+    vr = us.mT if symmetric else torch.where(top_x, v, uv * scale_x)
+    return _CommonSums(items, r, s, us, vr, torch.where(top_x, s, us * scale_x))
+
+
+def _outside(us: Tensor, x: PartialRankings, y: PartialRankings, workspace: int) -> Tensor:
     """Sum over C of r' a: the items of I below i minus those above, less the same count within C, times r'.
 
     Within C the counts add up to nothing where r' is the same for all items, which it is in top-k rows.
     """
-    inside_i = x.above @ y.against.mT
-    if not y.some_interleaved:
-        return inside_i
-    return inside_i - weighted_signs(x.ranks, y.ranks, workspace) * y.interleaved[..., None, :]
+    if not y.kinds.some_interleaved:
+        return us
+    within = weighted_signs(x.ranks, y.ranks, workspace) * y.scale[..., None, :]
+    return us - within.masked_fill_(y.kinds.top[..., None, :], 0)
 
 
 def kinds_of_rows(kind: Kind, default: str, rows: int, name: str, device: torch.device) -> RowKinds:
