@@ -1,4 +1,4 @@
-"""Windows and weights learnt by gradient beside fixed ones: ``python -m benchmarks.learn_kernel``, half a minute.
+"""Windows and weights learnt by gradient beside fixed ones: ``python -m benchmarks.learn_kernel``, ten seconds.
 
 Rankers of two camps score three kinds of things. The first kind tells the camps apart, but through errors that exceed
 the differences of its items; the other two say nothing. A fixed kernel weighs all three alike and takes a small window;
