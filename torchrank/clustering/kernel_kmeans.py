@@ -1,6 +1,7 @@
 """Kernel k-means: clusters of rankings whose centres are means in the kernel's feature space."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -125,10 +126,12 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         weights = as_weights(weights, points)
         if weights.ndim != 1:
             raise ValueError(f"weights has shape {tuple(weights.shape)}; expected ({len(points)},)")
-        inverse = None
-        if not precomputed:
+        given, used = points, weights > 0
+        inverse = torch.arange(len(points), device=points.device)
+        if not precomputed:  # rows of weight 0 take no part, so that it is as if they were not there
+            points, weights = points.detach()[used], weights[used]
             distinct = different_rows(self.kernel, points)
-            points, weights, inverse = points.detach()[distinct.first], distinct.total(weights), distinct.inverse
+            points, weights, inverse = points[distinct.first], distinct.total(weights), distinct.inverse
         features = None if precomputed else explicit_features(self.kernel, points)
         if features is not None:
             geometry = FeatureGeometry(features, weights)
@@ -141,7 +144,12 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         self.rankings = points.new_empty((len(points), 0)) if precomputed else points
         self.weights = weights
         self._keep_centers(geometry, best.members, best.filled)
-        return best.fit.expanded(inverse, foreign)
+        labels = best.fit.labels[inverse]
+        if len(labels) < len(given):
+            everywhere = torch.empty(len(given), dtype=labels.dtype, device=labels.device)
+            everywhere[used], everywhere[~used] = labels, self.predict(given[~used])
+            labels = everywhere
+        return replace(best.fit, labels=to_numpy(labels) if foreign else labels)
 
     def forward(self, X: Scores, diagonal: Matrix | None = None) -> Matrix:
         """Squared distances ``(m2, c)`` to the centres, infinite for clusters without members.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchrank.linalg import ConvergenceWarning
-from torchrank.rankings.validate import Matrix, check_choice, check_count, to_numpy
+from torchrank.rankings.validate import Matrix, check_choice, check_count
 
 INITS = ("k-means++", "random")
 _BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x rows stay below
@@ -44,11 +44,6 @@ class KMeansFit:
     n_iter: int
     converged: bool
     objectives: tuple[float, ...]  # of all starts
-
-    def expanded(self, inverse: Tensor | None, foreign: bool) -> "KMeansFit":
-        """With labels for every row, given which different row each is; as a NumPy array for callers outside torch."""
-        labels = self.labels if inverse is None else self.labels[inverse]
-        return replace(self, labels=to_numpy(labels) if foreign else labels)
 
     def warn_unless_sound(self, n_clusters: int, filled: int) -> None:
         """Warn of clusters that stay empty, or else of an iteration that was cut short."""

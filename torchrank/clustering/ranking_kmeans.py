@@ -1,5 +1,7 @@
 """k-means whose centres are rankings."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -90,26 +92,29 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         weights = as_weights(weights, ranks)
         if weights.ndim != 1:
             raise ValueError(f"weights has shape {tuple(weights.shape)}; expected ({len(ranks)},)")
-        distinct = distinct_rows(ranks)
-        geometry = _RankingGeometry(ranks[distinct.first], distinct.total(weights), self.center)
+        used = weights > 0  # rows of weight 0 take no part, so that it is as if they were not there
+        distinct = distinct_rows(ranks[used])
+        geometry = _RankingGeometry(ranks[used][distinct.first], distinct.total(weights[used]), self.center)
         labels = start_labels(geometry, self.n_clusters, self.init, self.n_init, generator)
         best = lloyd(geometry, labels, self.n_clusters, self.max_iter)
         best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.centers, self.filled = best.centers.long(), best.filled
-        return best.fit.expanded(distinct.inverse, foreign)
+        labels = torch.empty(len(ranks), dtype=torch.int64, device=ranks.device)
+        labels[used], labels[~used] = best.fit.labels[distinct.inverse], self._nearest(ranks[~used])
+        return replace(best.fit, labels=to_numpy(labels) if foreign else labels)
 
     @torch.no_grad()
     def forward(self, X: Scores) -> Matrix:
         """Discordant pairs ``(m2, c)`` of rankings ``(m2, n)`` with the centres; infinite for those without members."""
-        costs, foreign = self._costs(X)
-        result = costs.mT.to(real_dtype(as_scores(X)[0], foreign=foreign))
+        ranks, foreign = self._fitted_ranks(X)
+        result = self._costs(ranks).mT.to(real_dtype(as_scores(X)[0], foreign=foreign))
         return to_numpy(result) if foreign else result
 
     @torch.no_grad()
     def predict(self, X: Scores) -> Matrix:
         """Labels ``(m2,)`` int64 of the nearest centres, the first of equally near ones."""
-        costs, foreign = self._costs(X)
-        labels = nearest_centers(costs, 0.0)[0]
+        ranks, foreign = self._fitted_ranks(X)
+        labels = self._nearest(ranks)
         return to_numpy(labels) if foreign else labels
 
     def extra_repr(self) -> str:
@@ -125,7 +130,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
             raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix")
         return dense_ranks(scores, _REMEDY if self.missing == "raise" else "allow", "X")[0], foreign
 
-    def _costs(self, X: Scores) -> tuple[Tensor, bool]:
+    def _fitted_ranks(self, X: Scores) -> tuple[Tensor, bool]:
         if self.centers.shape[1] == 0:
             raise ValueError("this model has no clusters yet; call fit first")
         ranks, foreign = self._ranks(X)
@@ -133,8 +138,15 @@ class RankingKMeans(GrowingBuffers, nn.Module):
             raise ValueError(
                 f"X has shape {tuple(ranks.shape)}; expected (rankings, {self.centers.shape[1]}), the items fitted"
             )
+        return ranks, foreign
+
+    def _costs(self, ranks: Tensor) -> Tensor:
+        """``(c, m)`` discordant pairs, infinite for centres without members."""
         costs = _discordant(pair_signs(ranks), pair_signs(self.centers))
-        return costs.masked_fill(~self.filled[:, None], torch.inf), foreign
+        return costs.masked_fill(~self.filled[:, None], torch.inf)
+
+    def _nearest(self, ranks: Tensor) -> Tensor:
+        return nearest_centers(self._costs(ranks), 0.0)[0]
 
 
 class _RankingGeometry:

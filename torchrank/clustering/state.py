@@ -19,11 +19,11 @@ class GrowingBuffers(nn.Module):
                 self.register_buffer(name, buffer)
         self._growing = (*self._growing, *buffers)
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         for name in self._growing:
             loaded = state_dict.get(prefix + name)
             if loaded is not None:
                 present = getattr(self, name)
                 room = loaded.new_empty(loaded.shape).to(present.device)
                 setattr(self, name, nn.Parameter(room) if isinstance(present, nn.Parameter) else room)
-        super()._load_from_state_dict(state_dict, prefix, *args)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)

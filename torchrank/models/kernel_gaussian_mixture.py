@@ -147,7 +147,7 @@ class KernelGaussianMixture(Mixture):
             )
         cross = as_double(gram(self.kernel, scores, self.rankings))
         points = _Points(cross, kernel_diagonal(self.kernel, scores))
-        return Rows(points, None, checked_weights(weights, cross), foreign)
+        return Rows(points, checked_weights(weights, cross), foreign)
 
     def _precomputed_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         given, diagonal = X if isinstance(X, tuple) else (X, None)
@@ -160,21 +160,22 @@ class KernelGaussianMixture(Mixture):
             raise ValueError(
                 "X holds new rows against training rows; densities need k(x, x) of the new rows too: pass (K, diagonal)"
             )
-        return Rows(_Points(cross, own), None, checked_weights(weights, cross), foreign)
+        return Rows(_Points(cross, own), checked_weights(weights, cross), foreign)
 
     def _training_rows(self, X: Scores, weights: Matrix | None) -> Rows:
-        precomputed, inverse = self.kernel == "precomputed", None
+        precomputed = self.kernel == "precomputed"
         points, foreign = checked_gram(X) if precomputed else as_scores(X)
         if points.ndim != 2:
             raise ValueError(f"X has shape {tuple(points.shape)}; expected one matrix")
         weights = checked_weights(weights, points)
         if not precomputed:
+            points, weights = points.detach()[weights > 0], weights[weights > 0]
             distinct = different_rows(self.kernel, points)
-            points, weights, inverse = points.detach()[distinct.first], distinct.total(weights), distinct.inverse
+            points, weights = points[distinct.first], distinct.total(weights)
         K = points if precomputed else checked_gram(gram(self.kernel, points), "the kernel's Gram matrix")[0]
         self.rankings = points.new_empty((len(points), 0)) if precomputed else points
         self.training_gram = K
-        return Rows(_Points(K, K.diagonal()), inverse, weights, foreign)
+        return Rows(_Points(K, K.diagonal()), weights, foreign)
 
     def _parameters_now(self) -> KernelGaussianParameters:
         return KernelGaussianParameters(self.logits.log_softmax(0), self.coefficients, self.log_lam.exp())

@@ -108,9 +108,10 @@ class KernelMallowsMixture(Mixture):
         ranks, foreign = total_rankings(X, self.n_items)
         weights = checked_weights(weights, ranks)
         if not training:
-            return Rows(_features(ranks), None, weights, foreign)
+            return Rows(_features(ranks), weights, foreign)
+        ranks, weights = ranks[weights > 0], weights[weights > 0]
         distinct = distinct_rows(ranks)
-        return Rows(_features(ranks[distinct.first]), distinct.inverse, distinct.total(weights), foreign)
+        return Rows(_features(ranks[distinct.first]), distinct.total(weights), foreign)
 
     def _parameters_now(self) -> KernelMallowsParameters:
         return KernelMallowsParameters(self.logits.log_softmax(0), self.theta)
@@ -155,32 +156,35 @@ def match_moments(
     """
     identity = ridge * torch.eye(sums.shape[-1], dtype=sums.dtype, device=sums.device)
 
-    def objective(theta: Tensor, logits: Tensor) -> Tensor:
-        return (theta * sums).sum(-1) - counts * logits.logsumexp(-1) - ridge / 2 * theta.square().sum(-1)
-
-    theta, logits = start, start @ features.mT
-    value = objective(theta, logits)
+    theta = start
     for _ in range(_NEWTON_STEPS):
-        chances = logits.softmax(-1)
+        chances = (theta @ features.mT).softmax(-1)
         mean = chances @ features
         covariance = (chances[..., None, :] * features.mT) @ features - mean[..., :, None] * mean[..., None, :]
         gradient = sums - counts[..., None] * mean - ridge * theta
         step = torch.linalg.solve(counts[..., None, None] * covariance + identity, gradient)
         if bool(((step * gradient).sum(-1) <= _LEAST_DECREMENT * (1 + counts)).all()):
             break
-        length, least = torch.ones_like(value), value - _ROUNDING * (1 + value.abs())
-        for _ in range(_HALVINGS):
-            new = theta + length[..., None] * step
-            new_logits = new @ features.mT
-            new_value = objective(new, new_logits)
-            worse = new_value < least
-            if not bool(worse.any()):
-                break
-            length = torch.where(worse, length / 2, length)
-        better = (new_value >= least)[..., None]
-        theta, logits = torch.where(better, new, theta), torch.where(better, new_logits, logits)
-        value = torch.where(better[..., 0], new_value, value)
+        theta = theta + _step_length(theta, step, sums, counts, features, ridge)[..., None] * step
     return theta
+
+
+def _step_length(theta: Tensor, step: Tensor, sums: Tensor, counts: Tensor, features: Tensor, ridge: float) -> Tensor:
+    """Of 1, 1/2, 1/4, ... the first share ``(...)`` of each step that does not make the objective worse."""
+
+    def objective(theta: Tensor) -> Tensor:
+        log_partition = (theta @ features.mT).logsumexp(-1)
+        return (theta * sums).sum(-1) - counts * log_partition - ridge / 2 * theta.square().sum(-1)
+
+    value = objective(theta)
+    least = value - _ROUNDING * (1 + value.abs())
+    length = torch.ones_like(value)
+    for _ in range(_HALVINGS):
+        worse = objective(theta + length[..., None] * step) < least
+        if not bool(worse.any()):
+            return length
+        length = torch.where(worse, length / 2, length)
+    return length
 
 
 def _features(ranks: Tensor) -> Tensor:

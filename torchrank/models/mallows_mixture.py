@@ -102,9 +102,10 @@ class MallowsMixture(Mixture):
         ranks, foreign = total_rankings(X, self.n_items)
         weights = checked_weights(weights, ranks)
         if not training:
-            return Rows(pair_signs(ranks), None, weights, foreign)
+            return Rows(pair_signs(ranks), weights, foreign)
+        ranks, weights = ranks[weights > 0], weights[weights > 0]
         distinct = distinct_rows(ranks)
-        return Rows(pair_signs(ranks[distinct.first]), distinct.inverse, distinct.total(weights), foreign)
+        return Rows(pair_signs(ranks[distinct.first]), distinct.total(weights), foreign)
 
     def _parameters_now(self) -> MallowsParameters:
         return MallowsParameters(self.logits.log_softmax(0), pair_signs(self.centers), self.log_lam.exp())

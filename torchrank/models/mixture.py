@@ -33,10 +33,9 @@ class MixtureStatistics:
 
 
 class Rows(NamedTuple):
-    """Checked data: every different row once."""
+    """Checked data; for training every different row that counts once, since votes repeat."""
 
     points: Any  # what the components' densities are functions of
-    inverse: Tensor | None  # (m,) which different row every row is; None where each is its own
     weights: Tensor  # (u,) float64
     foreign: bool  # whether they came from outside torch
 
@@ -248,5 +247,4 @@ def _weighted(values: Tensor, weights: Tensor) -> Tensor:
 
 
 def _result(values: Tensor, rows: Rows) -> Matrix:
-    values = values if rows.inverse is None else values[rows.inverse]
     return to_numpy(values) if rows.foreign else values

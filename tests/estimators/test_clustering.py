@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import torchrank
+from tests.strategies import random_scores
+from torchrank.estimators import KernelKMeans, RankingKMeans
+from torchrank.linalg import ConvergenceWarning
+
+TWO_ITEMS = "the check makes points of 2 features, as rankings of 2 items of two kinds, and asks for 3 clusters of them"
+CHECKED = [
+    KernelKMeans(),
+    KernelKMeans(kernel=rbf_kernel),
+    KernelKMeans(kernel=torchrank.KendallKernel(missing="topk")),
+    RankingKMeans(),
+    RankingKMeans(center="borda", missing="pairwise"),
+]
+
+
+def expected_failures(estimator):
+    return {} if getattr(estimator, "kernel", None) is rbf_kernel else {"check_clustering": TWO_ITEMS}
+
+
+@pytest.mark.filterwarnings("ignore:.*clusters stay empty")
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def two_groups(seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    centers = random_scores(rng, "total", 2, 7)
+    return (np.repeat(centers, 15, axis=0) + 1.5 * rng.normal(size=(30, 7))).argsort(1).argsort(1).astype(float)
+
+
+@pytest.mark.parametrize("model", [KernelKMeans(random_state=0), RankingKMeans(random_state=0)], ids=repr)
+def test_adapts_the_module(model):
+    X, weights = two_groups(), np.random.default_rng(1).integers(0, 3, 30)
+    labels = model.fit_predict(X, sample_weight=weights)
+    assert (labels == model.labels_).all()
+    assert (labels == model.predict(X)).all()
+    assert abs(labels[:15].mean() - labels[15:].mean()) > 0.7
+    assert model.converged_
+    assert len(model.trace_) == model.n_iter_
+    assert model.objective_ == model.trace_[-1] == model.objectives_.min()
+    again = clone(model).fit(X, sample_weight=weights)
+    assert (again.labels_ == labels).all()
+    costs = model.model_(X)
+    assert model.objective_ == pytest.approx((weights * costs.min(axis=1)).sum(), rel=1e-12)
+    assert np.array_equal(
+        make_pipeline(FunctionTransformer(), clone(model)).fit_predict(X), clone(model).fit_predict(X)
+    )
+
+
+def test_kernels_are_parameters():
+    X = two_groups()
+    model = KernelKMeans(kernel=torchrank.MallowsKernel(lam=0.1), n_init=50, random_state=0)
+    assert model.get_params()["kernel__lam"] == pytest.approx(0.1)
+    model.set_params(kernel__lam=0.5).fit(X)
+    K = torchrank.mallows_gram(X, lam=0.5)
+    same = KernelKMeans(kernel="precomputed", n_init=50, random_state=0).fit(K)
+    assert same.objective_ == pytest.approx(model.objective_, rel=1e-9)
+    assert (same.predict(K[:5]) == same.labels_[:5]).all()
+    assert clone(model).kernel is not model.kernel
+
+
+def test_central_rankings():
+    X = two_groups()
+    model = RankingKMeans(center="copeland", random_state=0).fit(X)
+    assert model.cluster_centers_.shape == (2, 7)
+    assert torch.equal(model.model_.centers, torch.from_numpy(model.cluster_centers_))
+
+
+def test_unranked_items_where_the_kernel_takes_them():
+    X = two_groups()
+    X[0, :3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        KernelKMeans().fit(X)
+    with pytest.raises(ValueError, match="NaN"):
+        RankingKMeans().fit(X)
+    assert KernelKMeans(kernel=torchrank.KendallKernel(missing="topk")).fit(X).labels_.shape == (30,)
+    assert RankingKMeans(missing="pairwise").fit(X).labels_.shape == (30,)
+
+
+def test_warns_when_not_converged():
+    X = random_scores(np.random.default_rng(9), "total", 60, 6)
+    for model in (KernelKMeans(4, max_iter=1, random_state=0), RankingKMeans(4, max_iter=1, random_state=0)):
+        with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
+            model.fit(X)
+        assert not model.converged_
+
+
+def test_bad_input_is_named():
+    X = two_groups()
+    with pytest.raises(ValueError, match="n_clusters=0 is too small"):
+        KernelKMeans(0).fit(X)
+    with pytest.raises(ValueError, match="add up to 0|non-zero"):
+        RankingKMeans().fit(X, sample_weight=np.zeros(30))
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        KernelKMeans(kernel="precomputed").fit(np.array([[0.0, 1.0], [1.0, 0.0]]))

@@ -1,0 +1,198 @@
+"""Clusterings of rankings as scikit-learn estimators: samples are rankings, features are the scores of items."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,  # pyright: ignore[reportPrivateUsage] - scikit-learn's documented way for developers
+    check_is_fitted,
+    validate_data,
+)
+
+from torchrank import clustering
+
+
+class RankingClusterer(ClusterMixin, BaseEstimator):
+    """What the estimators of clusters and of mixtures share: fit a module, keep the evidence."""
+
+    random_state: Any
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find clusters of the rows of ``X``; ``y`` is ignored.
+
+        Args:
+            X: ``(m, n)`` scores, larger = preferred; or a Gram matrix ``(m, m)`` for ``kernel="precomputed"``.
+            y: ignored.
+            sample_weight: ``(m,)`` how much each row counts, at least 0.
+
+        Warns:
+            ConvergenceWarning: ``max_iter`` was not enough.
+            UserWarning: clusters stay empty, or a concentration reached its cap.
+        """
+        X = self._validated(X, reset=True)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self.model_ = self._module(X.shape[1])
+        fit = self.model_.fit(X, weights, generator=torch.Generator().manual_seed(seed))
+        self.converged_, self.n_iter_ = fit.converged, fit.n_iter
+        self.trace_, self.objectives_ = np.array(fit.trace), np.array(fit.objectives)
+        self._keep(fit, X)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels ``(m2,)`` of rankings ``(m2, n)``; for ``kernel="precomputed"`` of ``(m2, m)``, new against old."""
+        check_is_fitted(self)
+        return self.model_.predict(self._validated(X, reset=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.allow_nan = self._takes_unranked
+        return tags
+
+    @property
+    def _precomputed(self) -> bool:
+        kernel = getattr(self, "kernel", None)
+        return isinstance(kernel, str) and kernel == "precomputed"
+
+    @property
+    def _takes_unranked(self) -> bool:
+        """Whether NaN, an unranked item, is legal."""
+        return getattr(getattr(self, "kernel", None), "missing", "raise") != "raise"
+
+    def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
+        # Infinite scores are refused, as everywhere in scikit-learn; torchrank itself takes them as extreme ones.
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            ensure_min_features=2 if reset and not self._precomputed else 1,
+            ensure_all_finite="allow-nan" if self._takes_unranked else True,
+        )
+
+    def _module(self, n_items: int) -> Any:
+        """The module with the estimator's settings."""
+        raise NotImplementedError
+
+    def _keep(self, fit: Any, X: np.ndarray) -> None:
+        """Keep what this kind of fit has learned."""
+        raise NotImplementedError
+
+
+class _KMeans(RankingClusterer):
+    """What the two kinds of k-means learn."""
+
+    def _keep(self, fit: clustering.KMeansFit, X: np.ndarray) -> None:
+        self.labels_, self.objective_ = fit.labels, fit.objective
+
+
+class KernelKMeans(_KMeans):
+    """Kernel k-means on rankings; see :class:`torchrank.KernelKMeans` for what it minimises.
+
+    Args:
+        n_clusters: number of clusters.
+        kernel: a kernel module such as :class:`torchrank.MallowsKernel`, a function of two score matrices, or
+            "precomputed"; None means the Kendall kernel. Modules are cloned with the estimator, and their settings are
+            parameters, such as ``kernel__lam``.
+        init: "k-means++" or "random".
+        n_init: starts, of which the best is kept.
+        max_iter: most iterations of a start.
+        random_state: seed of the starts.
+
+    Attributes:
+        labels_: ``(m,)`` cluster of each training row.
+        objective_: weighted sum of squared distances to the centres.
+        objectives_: of all starts.
+        trace_: the objective after each iteration of the start that was kept.
+        converged_: whether that start ended before ``max_iter``.
+        n_iter_: its iterations.
+        model_: the module.
+        n_features_in_: columns of ``X``.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        kernel: Any = None,
+        init: str = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _module(self, n_items: int) -> clustering.KernelKMeans:
+        return clustering.KernelKMeans(
+            self.n_clusters, kernel=self.kernel, init=self.init, n_init=self.n_init, max_iter=self.max_iter
+        )
+
+
+class RankingKMeans(_KMeans):
+    """k-means with central rankings; see :class:`torchrank.RankingKMeans` for what it minimises.
+
+    Args:
+        n_clusters: number of clusters.
+        center: "kemeny", "borda" or "copeland".
+        missing: "raise" refuses unranked items, NaN; "pairwise" lets pairs with them cost nothing.
+        init: "k-means++" or "random".
+        n_init: starts, of which the best is kept.
+        max_iter: most iterations of a start.
+        random_state: seed of the starts.
+
+    Attributes:
+        cluster_centers_: ``(n_clusters, n)`` central rankings, scores from 0 to n - 1.
+        labels_: ``(m,)`` cluster of each training row.
+        objective_: weighted number of item pairs that rows and their centres order differently.
+        objectives_: of all starts.
+        trace_: the objective after each iteration of the start that was kept.
+        converged_: whether that start ended before ``max_iter``.
+        n_iter_: its iterations.
+        model_: the module.
+        n_features_in_: columns of ``X``.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        center: str = "kemeny",
+        missing: str = "raise",
+        init: str = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.center = center
+        self.missing = missing
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @property
+    def _takes_unranked(self) -> bool:
+        return self.missing != "raise"
+
+    def _module(self, n_items: int) -> clustering.RankingKMeans:
+        return clustering.RankingKMeans(
+            self.n_clusters,
+            center=self.center,
+            missing=self.missing,
+            init=self.init,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+        )
+
+    def _keep(self, fit: clustering.KMeansFit, X: np.ndarray) -> None:
+        super()._keep(fit, X)
+        self.cluster_centers_ = self.model_.centers.numpy()

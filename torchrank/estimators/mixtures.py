@@ -1,0 +1,231 @@
+"""Mixtures of distributions of rankings as scikit-learn estimators."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from torchrank.estimators.clustering import RankingClusterer
+from torchrank.models import kernel_gaussian_mixture, kernel_mallows_mixture, mallows_mixture
+from torchrank.models.em import MixtureFit
+
+
+class _Mixture(DensityMixin, RankingClusterer):
+    """Methods that all mixtures have, named as those of ``sklearn.mixture.GaussianMixture``."""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities ``(m, n_components)`` of the components given rankings ``(m, n)``."""
+        check_is_fitted(self)
+        return self.model_.predict_proba(self._validated(X, reset=False))
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log-probabilities ``(m,)`` of rankings; log-densities for :class:`KernelGaussianMixture`."""
+        check_is_fitted(self)
+        return self.model_.log_prob(self._validated(X, reset=False))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean of :meth:`score_samples`."""
+        return float(self.score_samples(X).mean())
+
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion of the model on rankings, lower = better."""
+        check_is_fitted(self)
+        return self.model_.bic(self._validated(X, reset=False))
+
+    def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
+        self.labels_, self.log_likelihood_ = self.model_.predict(X), fit.log_likelihood
+        self.weights_ = self.model_.weights.numpy()
+
+
+class MallowsMixture(_Mixture):
+    """Mixture of Mallows distributions of total rankings; see :class:`torchrank.MallowsMixture`.
+
+    Args:
+        n_components: number of components.
+        center: "kemeny", "borda" or "copeland": how central rankings are found.
+        max_lam: largest concentration.
+        init: "k-means++" or "random".
+        n_init: starts, of which the best is kept.
+        tol: least gain in log-likelihood of an iteration, per unit of weight.
+        max_iter: most iterations.
+        random_state: seed of the starts.
+
+    Attributes:
+        weights_: ``(n_components,)`` shares of the components.
+        centers_: ``(n_components, n)`` central rankings, scores from 0 to n - 1.
+        lam_: ``(n_components,)`` concentrations.
+        labels_: ``(m,)`` most probable component of each training row.
+        log_likelihood_: weighted log-likelihood of the training rows.
+        trace_: the objective, here the same, after each iteration of the start that was kept.
+        objectives_: the last objective of all starts.
+        converged_: whether that start ended before ``max_iter``.
+        n_iter_: its iterations.
+        model_: the module.
+        n_features_in_: number of items.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        center: str = "kemeny",
+        max_lam: float = 30.0,
+        init: str = "k-means++",
+        n_init: int = 10,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.center = center
+        self.max_lam = max_lam
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _module(self, n_items: int) -> mallows_mixture.MallowsMixture:
+        return mallows_mixture.MallowsMixture(
+            n_items,
+            self.n_components,
+            center=self.center,
+            max_lam=self.max_lam,
+            init=self.init,
+            n_init=self.n_init,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
+        super()._keep(fit, X)
+        self.centers_, self.lam_ = self.model_.centers.numpy(), self.model_.lam.numpy()
+
+
+class KernelMallowsMixture(_Mixture):
+    """Mixture of kernel Mallows distributions of up to 7 items; see :class:`torchrank.KernelMallowsMixture`.
+
+    Args:
+        n_components: number of components.
+        ridge: precision of the prior on theta, above 0.
+        init: "k-means++" or "random".
+        n_init: starts, of which the best is kept.
+        tol: least gain in the objective of an iteration, per unit of weight.
+        max_iter: most iterations.
+        random_state: seed of the starts.
+
+    Attributes:
+        weights_: ``(n_components,)`` shares of the components.
+        theta_: ``(n_components, n(n-1)/2)`` natural parameters.
+        labels_: ``(m,)`` most probable component of each training row.
+        log_likelihood_: weighted log-likelihood of the training rows.
+        trace_: log-likelihood less penalty after each iteration of the start that was kept.
+        objectives_: the last objective of all starts.
+        converged_: whether that start ended before ``max_iter``.
+        n_iter_: its iterations.
+        model_: the module.
+        n_features_in_: number of items.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        ridge: float = 0.01,
+        init: str = "k-means++",
+        n_init: int = 10,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.ridge = ridge
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _module(self, n_items: int) -> kernel_mallows_mixture.KernelMallowsMixture:
+        return kernel_mallows_mixture.KernelMallowsMixture(
+            n_items,
+            self.n_components,
+            ridge=self.ridge,
+            init=self.init,
+            n_init=self.n_init,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
+        super()._keep(fit, X)
+        self.theta_ = self.model_.theta.detach().numpy()
+
+
+class KernelGaussianMixture(_Mixture):
+    """Mixture of Gaussians in a kernel's feature space; see :class:`torchrank.KernelGaussianMixture`.
+
+    Args:
+        n_components: number of components.
+        kernel: a kernel module, a function of two score matrices, or "precomputed"; None means the Kendall kernel.
+            Densities need k(x, x) of every row, so with "precomputed" only training rows can be predicted.
+        dimension: dimension of the feature space; None means n(n-1)/2, for the Kendall kernel only.
+        max_lam: largest concentration.
+        init: "k-means++" or "random".
+        n_init: starts, of which the best is kept.
+        tol: least gain in log-likelihood of an iteration, per unit of weight.
+        max_iter: most iterations.
+        random_state: seed of the starts.
+
+    Attributes:
+        weights_: ``(n_components,)`` shares of the components.
+        lam_: ``(n_components,)`` concentrations, 1 / (2 lam) being the variance.
+        labels_: ``(m,)`` most probable component of each training row.
+        log_likelihood_: weighted log-likelihood of the training rows.
+        trace_: the objective, here the same, after each iteration of the start that was kept.
+        objectives_: the last objective of all starts.
+        converged_: whether that start ended before ``max_iter``.
+        n_iter_: its iterations.
+        model_: the module.
+        n_features_in_: columns of ``X``.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        kernel: Any = None,
+        dimension: int | None = None,
+        max_lam: float = 1e6,
+        init: str = "k-means++",
+        n_init: int = 10,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.dimension = dimension
+        self.max_lam = max_lam
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _module(self, n_items: int) -> kernel_gaussian_mixture.KernelGaussianMixture:
+        return kernel_gaussian_mixture.KernelGaussianMixture(
+            self.n_components,
+            kernel=self.kernel,
+            dimension=self.dimension,
+            max_lam=self.max_lam,
+            init=self.init,
+            n_init=self.n_init,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
+        super()._keep(fit, X)
+        self.lam_ = self.model_.lam.numpy()
