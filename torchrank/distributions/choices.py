@@ -9,6 +9,8 @@ from torch import Tensor
 MISSING = ("raise", "interleaving", "topk")
 REMEDY = 'pass missing="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'
 
+UNTIED = "Plackett-Luce rankings have no ties: break them, for example at random, or leave items out (NaN)"
+
 
 class Choices(NamedTuple):
     """Choices that rankings consist of. At place p an item is chosen among those at places p, p + 1, ...; ``(..., n)``.

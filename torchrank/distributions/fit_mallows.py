@@ -68,7 +68,7 @@ def fit_mallows(
     Example:
         >>> X = np.array([[3.0, 2.0, 1.0]] * 3 + [[3.0, 1.0, 2.0]])
         >>> round(float(fit_mallows(X).lam), 4)
-        1.3298
+        2.0717
     """
     check_finite(max_lam, "max_lam", 0)
     if max_lam == 0:

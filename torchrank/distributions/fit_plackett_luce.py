@@ -9,6 +9,7 @@ from torch import Tensor
 from torchrank.distributions.choices import (
     MISSING,
     REMEDY,
+    UNTIED,
     Choices,
     ChoiceStatistics,
     choice_statistics,
@@ -117,7 +118,7 @@ def fit_plackett_luce(
     if weight.ndim != 1:
         raise ValueError(f"weights has shape {tuple(weight.shape)}; expected one weight for each ranking")
     ranks, _ = dense_ranks(scores, REMEDY if missing == "raise" else "allow", "X")
-    refuse_ties(ranks, "X", "Plackett-Luce has no ties: break them, for example at random, or leave items out (NaN)")
+    refuse_ties(ranks, "X", UNTIED)
     used = weight > 0
     choices, weight = choices_of(ranks[used], missing), weight[used]
     if prior == 0:

@@ -124,8 +124,8 @@ class Mallows(RankingDistribution):
 
     def entropy(self) -> Tensor:
         """Entropy in nats, ``(...)``: log n! at ``lam`` 0."""
-        lam = self.lam.to(torch.float64)
-        return (self.log_partition + lam * mean_distance(lam, self.event_shape[0])).to(self.lam.dtype)
+        lam, n = self.lam.to(torch.float64).abs(), self.event_shape[0]  # reversing the centre changes nothing
+        return (log_partition(lam, n) + lam * mean_distance(lam, n)).to(self.lam.dtype)
 
     def _score_dtype(self) -> torch.dtype:
         return torch.promote_types(self.lam.dtype, torch.float32)

@@ -6,11 +6,9 @@ import torch
 from torch import Tensor
 from torch.distributions import constraints
 
-from torchrank.distributions.choices import MISSING, REMEDY, choices_of, log_prob
+from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, choices_of, log_prob
 from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking, scores_of_order
 from torchrank.rankings.validate import check_choice
-
-UNTIED = "Plackett-Luce rankings have no ties: break them, for example at random, or leave items out (NaN)"
 
 
 class PlackettLuce(RankingDistribution):

@@ -1,0 +1,160 @@
+"""Plackett-Luce distribution against enumeration of all rankings."""
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+from torch.autograd import gradcheck, gradgradcheck
+from torch.distributions import Distribution
+
+from tests.oracles.distributions import partial_probability, plackett_luce_probability
+from tests.strategies import random_scores
+from torchrank import PlackettLuce, from_orders
+
+N = math.nan
+RANKINGS = torch.tensor(list(permutations((1.0, 2.0, 3.0, 4.0))), dtype=torch.float64)
+
+
+def tensor(*values: float) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def test_probabilities_of_total_rankings() -> None:
+    worths = tensor(0.1, 3.0, 0.5, 1.4)
+    p = PlackettLuce(worths.log()).log_prob(RANKINGS).exp()
+    expected = [plackett_luce_probability(worths.tolist(), row) for row in RANKINGS.tolist()]
+    np.testing.assert_allclose(p, expected, rtol=1e-13)
+    assert float(p.sum()) == pytest.approx(1, rel=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["interleaving", "topk"])
+def test_probabilities_of_partial_rankings_are_sums(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    worths = rng.random(5) + 0.1
+    X = random_scores(rng, "total", 30, 5, missing=0.4)
+    p = PlackettLuce(torch.from_numpy(np.log(worths)), missing=kind).log_prob(torch.from_numpy(X)).exp()
+    np.testing.assert_allclose(p, [partial_probability(worths, row, kind) for row in X], rtol=1e-12)
+
+
+def test_orders_are_not_positions() -> None:
+    """Worths 3, 2, 1 and the order 2, 0, 1: 1/6 times 3/5."""
+    value = torch.from_numpy(from_orders([[2, 0, 1]]))
+    assert float(PlackettLuce(tensor(3, 2, 1).log()).log_prob(value).exp()) == pytest.approx(0.1, rel=1e-14)
+
+
+def test_sub_ranking_and_top_of_all() -> None:
+    value = tensor(2, 1, N, N)
+    equal = torch.zeros(4, dtype=torch.float64)
+    assert float(PlackettLuce(equal, missing="interleaving").log_prob(value)) == pytest.approx(-0.693147, abs=5e-7)
+    assert float(PlackettLuce(equal, missing="topk").log_prob(value)) == pytest.approx(-2.484907, abs=5e-7)
+
+
+def test_large_logits() -> None:
+    value = tensor(3, 2, 1)
+    large = PlackettLuce(tensor(1000, 999, 998)).log_prob(value)
+    assert float(large) == pytest.approx(-0.72086765, abs=5e-9)
+    assert float(PlackettLuce(tensor(2, 1, 0)).log_prob(value)) == pytest.approx(float(large), rel=1e-13)
+    apart = PlackettLuce(tensor(-1000, 0, 1000)).log_prob(value)
+    assert float(apart) == -3000
+
+
+@pytest.mark.parametrize("width", [2, 3, 17])
+@pytest.mark.parametrize("padding", [0.0, 1e4, -1e4])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_padding_leaks_nothing(width: int, padding: float, dtype: torch.dtype) -> None:
+    logits = torch.full((width,), padding, dtype=dtype)
+    logits[:2] = torch.tensor([1.5, 0.3])
+    logits.requires_grad_()
+    value = torch.full((width,), N, dtype=dtype)
+    value[:2] = torch.tensor([2.0, 1.0])
+    log_prob = PlackettLuce(logits, missing="interleaving").log_prob(value)
+    assert -log_prob.item() == pytest.approx(0.26328247, abs=5e-9 if dtype == torch.float64 else 1e-7)
+    log_prob.backward()
+    assert logits.grad is not None
+    assert (logits.grad[2:] == 0).all()
+    assert logits.grad[0].item() == pytest.approx(1 / (1 + math.exp(1.2)), rel=1e-6)
+
+
+def test_rankings_that_say_nothing() -> None:
+    """Orders [], [2], [0, 1], [1, 0]: the first two have log-likelihood 0 and gradient 0."""
+    value = torch.from_numpy(from_orders([[], [2], [0, 1], [1, 0]], n_items=3))
+    logits = torch.zeros(4, 3, dtype=torch.float64, requires_grad=True)
+    log_prob = PlackettLuce(logits, missing="interleaving").log_prob(value)
+    torch.testing.assert_close(log_prob, tensor(0, 0, math.log(0.5), math.log(0.5)))
+    log_prob.sum().backward()
+    assert logits.grad is not None
+    assert logits.grad.tolist() == [[0, 0, 0], [0, 0, 0], [0.5, -0.5, 0], [-0.5, 0.5, 0]]
+
+
+@pytest.mark.parametrize("missing", ["interleaving", "topk"])
+def test_gradients(missing: str) -> None:
+    rng = np.random.default_rng(1)
+    value = torch.from_numpy(random_scores(rng, "total", 6, 4, missing=0.3))
+    logits = torch.from_numpy(rng.normal(size=(6, 4))).requires_grad_()
+    assert gradcheck(lambda t: PlackettLuce(t, missing=missing).log_prob(value), (logits,))
+    assert gradgradcheck(lambda t: PlackettLuce(t, missing=missing).log_prob(value), (logits,))
+
+
+def test_samples_have_the_probabilities() -> None:
+    """Chi-square of all 24 rankings of 4 items; 23 degrees of freedom, exceeded with probability 1e-6."""
+    torch.manual_seed(0)
+    worths = tensor(1.0, 3.0, 0.5, 1.4)
+    counts = dict.fromkeys(permutations((1, 2, 3, 4)), 0)
+    for row in PlackettLuce(worths.log()).sample((40_000,)).to(torch.int64).tolist():
+        counts[tuple(row)] += 1
+    p = {ranking: plackett_luce_probability(worths.tolist(), ranking) for ranking in counts}
+    assert sum((counts[r] - 40_000 * p[r]) ** 2 / (40_000 * p[r]) for r in counts) < 73
+
+
+def test_mode_and_worths() -> None:
+    logits = torch.tensor([[0.0, 2.0, 1.0], [1.0, 1.0, 3.0]])
+    law = PlackettLuce(logits)
+    assert law.mode.tolist() == [[1, 3, 2], [2, 1, 3]]
+    torch.testing.assert_close(law.worths.sum(dim=-1), torch.ones(2))
+    total = tensor(0.1, 3.0, 0.5, 1.4).log()
+    assert torch.equal(PlackettLuce(total).mode, RANKINGS[PlackettLuce(total).log_prob(RANKINGS).argmax()])
+
+
+def test_shapes() -> None:
+    logits = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    law = PlackettLuce(logits, missing="topk")
+    assert isinstance(law, Distribution)
+    assert (law.batch_shape, law.event_shape) == ((3,), (4,))
+    samples = law.sample((5, 2))
+    assert samples.shape == (5, 2, 3, 4)
+    assert law.log_prob(samples).shape == (5, 2, 3)
+    assert law.log_prob(samples[0, 0, 0]).shape == (3,)
+    wide = law.expand((6, 3))
+    assert (wide.batch_shape, wide.missing) == ((6, 3), "topk")
+    assert torch.equal(wide.log_prob(samples[0, 0]), law.log_prob(samples[0, 0]).expand(6, 3))
+    assert law.support.check(torch.tensor([N, 1.0, 2.0, N]))
+    assert not law.support.check(torch.tensor([N, 1.0, 1.0, N]))
+    assert not PlackettLuce(logits).support.check(torch.tensor([N, 1.0, 2.0, 3.0]))
+
+
+def test_bad_values() -> None:
+    law = PlackettLuce(torch.zeros(3))
+    with pytest.raises(
+        ValueError, match="value ties items 0 and 2 in row 0; Plackett-Luce rankings have no ties: break"
+    ):
+        law.log_prob(torch.tensor([1.0, 2.0, 1.0]))
+    with pytest.raises(ValueError, match=r'value has NaN .* row 1, item 0; pass missing="interleaving"'):
+        law.log_prob(torch.tensor([[1.0, 2.0, 3.0], [N, 2.0, 1.0]]))
+    with pytest.raises(ValueError, match="missing='pairwise' is unknown"):
+        PlackettLuce(torch.zeros(3), missing="pairwise")
+    with pytest.raises(ValueError, match="logits"):
+        PlackettLuce(torch.tensor([0.0, N]))
+    with pytest.raises(TypeError, match="expected a floating-point tensor"):
+        PlackettLuce(torch.arange(3))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_on_cuda() -> None:
+    logits = torch.randn(3, 6, dtype=torch.float64, device="cuda", requires_grad=True)
+    law = PlackettLuce(logits, missing="topk")
+    samples = law.sample((50,))
+    assert samples.is_cuda
+    here = PlackettLuce(logits.detach().cpu(), missing="topk")
+    torch.testing.assert_close(law.log_prob(samples).detach().cpu(), here.log_prob(samples.cpu()))
