@@ -12,7 +12,7 @@ from torchrank.ops.smoothed import smoothed_gram
 
 WINDOW = 0.5
 GRAM_CLOSE = 1e-6  # largest error of the Gram matrix, whose entries are at most 1
-GRADIENT_CLOSE = 2e-6  # largest error of a gradient, of its largest entry
+GRADIENT_CLOSE = 2e-6  # largest error of a gradient, of its largest entry; the window's, of norm of weights / window
 # rankings of x and of y (None: symmetric) and items
 CASES = ((1, None, 2), (60, None, 1000), (130, 70, 333), (300, None, 500), (3, 2, 7129))
 # rankings and items
@@ -51,8 +51,8 @@ def errors(context: Context) -> Verdict:
             unequal += sum(not torch.equal(one, other) for one, other in zip(got, again, strict=True))
             row = {
                 "gram": float((got[0] - wanted[0]).abs().max()),
-                "gradient": max(map(_relative, got[1:], wanted[1:])),
-                "plain torch's gradient": max(map(_relative, plain[1:], wanted[1:])),
+                "gradient": _gradient_error(got[1:], wanted[1:], weights),
+                "plain torch's gradient": _gradient_error(plain[1:], wanted[1:], weights),
             }
             context.record(noise=noise, m=m, m2=m2, n=n, **row)
             worst = {name: max(worst[name], value) for name, value in row.items()}
@@ -102,6 +102,8 @@ def _backward(method: str, weights: Tensor) -> Callable[[Tensor], Any]:
     return lambda x: backward(weights, x, None, window, "uniform", method, WORKSPACE)
 
 
-def _relative(got: Tensor, wanted: Tensor) -> float:
-    largest = float(wanted.abs().max())
-    return float((got.double() - wanted.double()).abs().max()) / largest if largest else 0.0
+def _gradient_error(got: list[Tensor], wanted: list[Tensor], weights: Tensor) -> float:
+    """The largest error for scores, relative to the largest entry, and for the window, a sum which may cancel."""
+    errors = [float((one.double() - other).abs().max()) for one, other in zip(got, wanted, strict=True)]
+    sizes = [float(other.abs().max()) for other in wanted[:-1]] + [float(weights.norm()) / WINDOW]
+    return max(error / size if size else error for error, size in zip(errors, sizes, strict=True))

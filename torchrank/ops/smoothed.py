@@ -95,7 +95,6 @@ def smoothed_gram(
     return torch.ops.torchrank.smoothed_gram(x, y, window, noise, method, workspace, progress)
 
 
-@torch.library.impl("torchrank::smoothed_gram", "default")
 def _gram(
     x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
 ) -> Tensor:
@@ -115,6 +114,9 @@ def _gram(
         return reference.smoothed_gram(x, y, _maker(x, y, width, noise, method), workspace, bar.update)
 
 
+torch.library.impl("torchrank::smoothed_gram", "default", _gram)
+
+
 @torch.library.register_fake("torchrank::smoothed_gram")
 def _fake_gram(
     x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
@@ -129,13 +131,15 @@ def _fake_gram(
     return x.new_empty(x.shape[0], x.shape[1], other.shape[1])
 
 
-@torch.library.impl("torchrank::smoothed_gram_backward", "default")
 def _gram_backward(
     gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     make = _maker(x, y, float(window), noise, method)
     for_x, for_y, for_window = reference.smoothed_gram_backward(gradient, x, y, make, workspace)
     return for_x, for_y, for_window.to(window).reshape(window.shape)
+
+
+torch.library.impl("torchrank::smoothed_gram_backward", "default", _gram_backward)
 
 
 @torch.library.register_fake("torchrank::smoothed_gram_backward")
@@ -145,30 +149,30 @@ def _fake_gram_backward(
     return torch.empty_like(x), torch.empty_like(x[:0] if y is None else y), torch.empty_like(window)
 
 
+def _gram_on_cuda(
+    x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
+) -> Tensor:
+    if not _fused(x, window, method):
+        return _gram(x, y, window, noise, method, workspace, progress)
+    from kernels_triton.smoothed import launch
+
+    return launch(x, y, window=float(window), noise=noise, workspace=workspace)
+
+
+def _gram_backward_on_cuda(
+    gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    if not _fused(x, window, method):
+        return _gram_backward(gradient, x, y, window, noise, method, workspace)
+    from kernels_triton.smoothed import launch_backward
+
+    for_x, for_y, for_window = launch_backward(gradient, x, y, window=float(window), noise=noise, workspace=workspace)
+    return for_x, for_y, for_window.to(window).reshape(window.shape)
+
+
 if find_spec("triton") is not None:
-
-    @torch.library.impl("torchrank::smoothed_gram", "cuda")
-    def _gram_on_cuda(
-        x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
-    ) -> Tensor:
-        if not _fused(x, window, method):
-            return _gram(x, y, window, noise, method, workspace, progress)
-        from kernels_triton.smoothed import launch
-
-        return launch(x, y, window=float(window), noise=noise, workspace=workspace)
-
-    @torch.library.impl("torchrank::smoothed_gram_backward", "cuda")
-    def _gram_backward_on_cuda(
-        gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        if not _fused(x, window, method):
-            return _gram_backward(gradient, x, y, window, noise, method, workspace)
-        from kernels_triton.smoothed import launch_backward
-
-        for_x, for_y, for_window = launch_backward(
-            gradient, x, y, window=float(window), noise=noise, workspace=workspace
-        )
-        return for_x, for_y, for_window.to(window).reshape(window.shape)
+    torch.library.impl("torchrank::smoothed_gram", "cuda", _gram_on_cuda)
+    torch.library.impl("torchrank::smoothed_gram_backward", "cuda", _gram_backward_on_cuda)
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

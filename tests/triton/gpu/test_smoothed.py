@@ -35,8 +35,10 @@ def test_close_to_double_precision(noise, b, m, m2, n):
     got = with_gradients(x, y, weights, window=0.4, noise=noise)
     wanted = with_gradients(x.double(), None if y is None else y.double(), weights, window=0.4, noise=noise)
     assert (got[0] - wanted[0]).abs().max() < CLOSE
-    for one, other in zip(got[1:], wanted[1:], strict=True):
-        assert (one.double() - other).abs().max() < 2 * CLOSE * other.abs().max()
+    for one, other in zip(got[1:-1], wanted[1:-1], strict=True):
+        assert (one.double() - other).abs().max() <= 2 * CLOSE * other.abs().max()
+    # The window's is a sum over all entries, which may cancel.
+    assert (got[-1] - wanted[-1]).abs() <= 2 * CLOSE * weights.norm().cpu() / 0.4
     if y is None:
         assert torch.equal(got[0], got[0].mT)
 
