@@ -144,8 +144,10 @@ def test_bad_values() -> None:
         mallows.log_prob([1.0, 2.0, 3.0])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="center ties items 0 and 1"):
         Mallows(torch.tensor([1.0, 1.0]), 1.0)
-    with pytest.raises(ValueError, match="lam"):
-        Mallows(torch.tensor([1.0, 2.0]), math.nan)
+    for lam in (math.nan, torch.tensor([1.0, math.inf])):
+        with pytest.raises(ValueError, match="lam has (nan|inf); concentrations must be finite"):
+            Mallows(torch.tensor([1.0, 2.0]), lam)
+    assert Mallows(torch.tensor([1, 2]), torch.tensor(1)).log_prob(torch.tensor([2, 1])).dtype == torch.float32
     with pytest.raises(TypeError, match="center is list"):
         Mallows([1.0, 2.0], 1.0)  # type: ignore[arg-type]
 

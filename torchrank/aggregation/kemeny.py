@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.aggregation import linear_ordering
+from torchrank.aggregation.linear_ordering import best_order
 from torchrank.aggregation.local_search import local_order, order_cost
 from torchrank.aggregation.majority import components_in_order
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
@@ -130,7 +130,7 @@ def _central_order(excess: np.ndarray, method: str, seconds: float) -> tuple[np.
             best = best_orders(torch.from_numpy(part)[None], ROUNDING * part.max())
             order, only = best.order[0].numpy(), bool(best.unique[0])
         else:
-            order, bound, only = linear_ordering.best_order(part, deadline - time.monotonic())
+            order, bound, only = best_order(part, deadline - time.monotonic())
             gap += order_cost(part, order) - bound
         orders.append(group[order])
         unique = unique and only

@@ -111,7 +111,7 @@ class _Program:
             self.objective,
             integrality=np.full(len(self.objective), int(integral)),
             bounds=Bounds(0, 1),
-            constraints=LinearConstraint(self.rows, -np.inf, self.most),
+            constraints=LinearConstraint(self.rows, ub=self.most),  # pyright: ignore[reportArgumentType] - arrays are fine
             options={"time_limit": max(seconds, 1e-3), "mip_rel_gap": 0.0},
         )
 

@@ -33,7 +33,7 @@ class Mallows(RankingDistribution):
         validate_args: whether to check arguments and values; torch's default for None.
 
     Raises:
-        ValueError: a centre with ties or unranked items, a ``lam`` that is NaN, shapes that do not broadcast.
+        ValueError: a centre with ties or unranked items, a ``lam`` that is NaN or infinite, shapes that do not broadcast.
 
     Example:
         >>> mallows = Mallows(torch.tensor([3.0, 2.0, 1.0]), 0.0)
@@ -41,16 +41,20 @@ class Mallows(RankingDistribution):
         tensor(0.1667)
     """
 
-    arg_constraints = {"center": ranking, "lam": constraints.real}  # noqa: RUF012 - as in torch.distributions
-    support = ranking
-    has_rsample = False
+    @property
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
+        """What the parameters have to satisfy."""
+        return {"center": ranking, "lam": constraints.real}
 
     def __init__(self, center: Tensor, lam: float | Tensor, validate_args: bool | None = None) -> None:
         if not isinstance(center, Tensor) or center.ndim == 0:
             raise TypeError(f"center is {type(center).__name__}; expected a tensor (..., n) of scores")
         dtype = center.dtype if center.is_floating_point() else torch.get_default_dtype()
         lam = lam if isinstance(lam, Tensor) else torch.tensor(lam, dtype=dtype, device=center.device)
+        lam = lam if lam.is_floating_point() else lam.to(dtype)
         if self._validate_args if validate_args is None else validate_args:
+            if not bool(lam.isfinite().all()):
+                raise ValueError(f"lam has {lam[~lam.isfinite()][0].item()}; concentrations must be finite")
             ranks, _ = dense_ranks(center if center.ndim > 1 else center[None], COMPLETE, "center")
             refuse_ties(ranks, "center", UNTIED)
         batch_shape = torch.broadcast_shapes(center.shape[:-1], lam.shape)
@@ -100,6 +104,11 @@ class Mallows(RankingDistribution):
             order = self.center.argsort(dim=-1, descending=True).expand(shape)
             scores = torch.empty(shape, dtype=self._score_dtype(), device=lam.device)
             return scores.scatter_(-1, order, (n - place).to(scores.dtype))
+
+    @property
+    def support(self) -> constraints.Constraint:
+        """Rankings of all items without ties."""
+        return ranking
 
     @property
     def mode(self) -> Tensor:

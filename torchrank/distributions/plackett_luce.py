@@ -39,8 +39,10 @@ class PlackettLuce(RankingDistribution):
         tensor(0.4167)
     """
 
-    arg_constraints = {"logits": constraints.real_vector}  # noqa: RUF012 - as in torch.distributions
-    has_rsample = False
+    @property
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
+        """What the parameters have to satisfy."""
+        return {"logits": constraints.real_vector}
 
     def __init__(self, logits: Tensor, *, missing: str = "raise", validate_args: bool | None = None) -> None:
         check_choice(missing, "missing", MISSING)
@@ -53,11 +55,10 @@ class PlackettLuce(RankingDistribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> "PlackettLuce":
         """The same distribution with another batch shape, sharing memory."""
         new = self._get_checked_instance(PlackettLuce, _instance)
-        new.missing = self.missing
-        return self._expanded(new, torch.Size(batch_shape), "logits")
+        return self._expanded(new, torch.Size(batch_shape), "logits", same=("missing",))
 
-    @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> constraints.Constraint:  # type: ignore[override] - a property, as torch's own are
+    @property
+    def support(self) -> constraints.Constraint:
         """Rankings without ties, of all items or, unless ``missing="raise"``, of some."""
         return ranking if self.missing == "raise" else partial_ranking
 

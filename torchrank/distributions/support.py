@@ -62,12 +62,21 @@ class RankingDistribution(Distribution):
             refuse_ties(ranks, "value", ties_remedy)
         return ranks.reshape(value.shape)
 
-    def _expanded(self, new: Any, batch_shape: torch.Size, *per_item: str, per_batch: tuple[str, ...] = ()) -> Any:
-        """``new`` with the named tensors expanded to another batch shape."""
+    def _expanded(
+        self,
+        new: Any,
+        batch_shape: torch.Size,
+        *per_item: str,
+        per_batch: tuple[str, ...] = (),
+        same: tuple[str, ...] = (),
+    ) -> Any:
+        """``new`` with the named tensors expanded to another batch shape, and what stays the same."""
         for name in per_item:
             setattr(new, name, getattr(self, name).expand(batch_shape + self.event_shape))
         for name in per_batch:
             setattr(new, name, getattr(self, name).expand(batch_shape))
+        for name in same:
+            setattr(new, name, getattr(self, name))
         Distribution.__init__(new, batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
