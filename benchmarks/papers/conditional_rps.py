@@ -96,12 +96,14 @@ def figure(recorder: Recorder, repeats: int) -> None:
     from matplotlib import pyplot
 
     lams = 2.0 ** np.array(FIGURE_POWERS)
-    drawing, axes = pyplot.subplots(3, 2, figsize=(7, 8), sharex=True, layout="constrained")
+    looks = {"regression": ("#0072b2", "o-"), "ranking": ("#d55e00", "s--")}  # apart in grey and for the colour-blind
+    drawing, axes = pyplot.subplots(3, 2, figsize=(7, 8), sharex=True, sharey="row", layout="constrained")
     for row, w in enumerate(PAPER):
         curves = np.mean([errors(np.random.default_rng(seed), w, lams) for seed in range(repeats)], axis=0)
         for (loss, reciprocal), curve in zip(MODELS, curves, strict=True):
             recorder.append(w=w, loss=loss, reciprocal=reciprocal, powers=list(FIGURE_POWERS), curve=curve.tolist())
-            axes[row, int(reciprocal)].plot(FIGURE_POWERS, curve, label=loss)
+            colour, style = looks[loss]
+            axes[row, int(reciprocal)].plot(FIGURE_POWERS, curve, style, color=colour, markersize=4, label=loss)
         for column, kernel in enumerate(("ordinary", "reciprocal")):
             axes[row, column].set_title(f"w{w}, {kernel} kernel", fontsize=10)
             axes[row, column].grid(alpha=0.3)

@@ -12,7 +12,7 @@ from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.cpu.parallel import run_tiles
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.validate import check_at_least, check_choice, check_count
+from torchrank.rankings.validate import check_at_least, check_choice, check_count, check_features
 
 STARTS = ("rows", "random")
 LOOKAHEAD = 20.0
@@ -77,18 +77,14 @@ class Training:
     """Rows to grow trees from: features, their orders, rankings and votes."""
 
     def __init__(self, X: Tensor, Y: Tensor) -> None:
-        if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y) or len(X) == 0:
-            raise ValueError(f"X has shape {tuple(X.shape)} and Y {tuple(Y.shape)}; expected (N, d) and (N, L), N > 0")
+        check_features(X, Y)
         features = X.detach().to("cpu", torch.float64)
-        if not bool(features.isfinite().all()):
-            row, column = (int(i) for i in (~features.isfinite()).nonzero()[0])
-            raise ValueError(f"X has {float(features[row, column])} at row {row}, feature {column}; it must be finite")
         self.X = np.ascontiguousarray(features.numpy())
-        self.ranks, _ = dense_ranks(Y.detach().cpu(), "allow", "Y")
+        self.ranks, pairs = dense_ranks(Y.detach().cpu(), "allow", "Y")
+        self.pairs = int(pairs.sum())  # that rows order
         self.scores = self.ranks.double().masked_fill(self.ranks < 0, torch.nan)
         self.votes = (Y.shape[1] + 1 + expected_sign_sums(self.ranks, "interleaving")) / 2
         self.by_feature = np.ascontiguousarray(self.X.argsort(axis=0, kind="stable").T.astype(np.int32))
-        self.pairs = float(self._ordered_pairs().sum())
         if self.pairs == 0:
             raise ValueError("Y has no row that ranks two labels differently; there is nothing to learn from")
 
@@ -101,9 +97,6 @@ class Training:
         sums = torch.zeros_like(otherwise).index_add_(0, cluster, self.votes)
         rows = cluster.bincount(minlength=len(otherwise))[:, None]
         return torch.where(rows > 0, strict_scores(sums / rows.clamp(min=1)), otherwise)
-
-    def _ordered_pairs(self) -> Tensor:
-        return dense_ranks(self.scores, "allow", "Y")[1]
 
 
 def strict_scores(scores: Tensor) -> Tensor:

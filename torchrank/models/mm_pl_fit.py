@@ -16,6 +16,7 @@ from torchrank.models.mm_pl_orders import Missing, label_choices, label_votes, u
 from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.models.mm_pl_start import mm_logits, spacing, start_at_random, start_from_cells
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.validate import check_features
 
 _BATCH = 256  # rows per update on devices other than the CPU
 _FEATURE_RATIO = 100.0  # of standard deviations; Euclidean distances then see one feature alone
@@ -73,16 +74,7 @@ def fit_mixture(
 
 
 def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) -> Rows:
-    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
-        raise ValueError(f"X has shape {tuple(X.shape)} and Y {tuple(Y.shape)}; expected (N, d) and (N, L)")
-    if not X.is_floating_point():
-        raise TypeError(f"X has dtype {X.dtype}; expected floating-point features, for example X.float()")
-    if not bool(X.isfinite().all()):
-        row, column = (int(i) for i in (~X.isfinite()).nonzero()[0])
-        raise ValueError(
-            f"X has {float(X[row, column])} at row {row}, feature {column}; features must be finite (NaN is for labels "
-            "without a rank): impute or leave out the row"
-        )
+    check_features(X, Y)
     ranks = untied_ranks(Y, "Y")
     if not bool(((ranks >= 0).sum(1) > 1).any()):
         raise ValueError("Y has no row that ranks two labels; there is nothing to learn from")

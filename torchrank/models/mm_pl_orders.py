@@ -8,8 +8,7 @@ from torch import Tensor
 from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.distributions.choices import Choices, choices_of
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.convert import refuse_ties
-from torchrank.rankings.validate import check_choice
+from torchrank.rankings.validate import check_choice, refuse_ties
 
 MISSING = ("interleaving", "topk")
 # What an unranked label means: "interleaving", nothing, so that only ranked labels are compared; "topk", less preferred

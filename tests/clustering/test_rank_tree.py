@@ -1,0 +1,223 @@
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from tests.oracles import label_ranking as oracle
+from torchrank.clustering.rank_tree import (
+    Training,
+    mean_mallows_distance,
+    pruned_rank_tree,
+    rank_tree,
+    strict_scores,
+    tree_with_centers,
+)
+from torchrank.datasets.label_ranking import CENTRAL_ORDERS, circles
+from torchrank.metrics.label_ranking import label_ranking_loss
+
+NAN = math.nan
+
+
+def random_rows(seed=0, N=40, d=2, L=4, missing=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (N, d)).astype(float)  # equal values, between which no split may fall
+    Y = rng.permuted(np.broadcast_to(np.arange(1.0, L + 1), (N, L)), axis=1)
+    Y[rng.random(Y.shape) < missing] = NAN
+    return torch.from_numpy(X), torch.from_numpy(Y)
+
+
+def random_centers(seed, K, L):
+    rng = np.random.default_rng(seed)
+    return torch.from_numpy(rng.permuted(np.tile(np.arange(1.0, L + 1), (K, 1)), axis=1))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_root_split_is_the_best_of_all(seed, missing):
+    X, Y = random_rows(seed, missing=missing)
+    centers = random_centers(seed, 5, 4)
+    distance = Training(X, Y).distances(centers)
+    for min_leaf in (1, 15):
+        tree = tree_with_centers(X, Y, centers, min_leaf=min_leaf, lookahead=0)
+        left = (
+            X[:, tree.feature[0]] <= tree.threshold[0] if tree.feature[0] >= 0 else torch.ones(len(X), dtype=torch.bool)
+        )
+        sides = [distance[side.numpy()].sum(0).min() for side in (left, ~left) if side.any()]
+        assert sum(sides) == oracle.split_cost(X.numpy(), distance, min_leaf)
+
+
+@pytest.mark.parametrize("lookahead", [0.0, 5.0])
+def test_leaves_are_large_enough_and_have_the_best_ranking(lookahead):
+    X, Y = random_rows(1, N=200, d=3, missing=0.2)
+    centers = random_centers(1, 4, 4)
+    tree = tree_with_centers(X, Y, centers, min_leaf=7, lookahead=lookahead)
+    distance = Training(X, Y).distances(centers)
+    leaf = torch.zeros(len(X), dtype=torch.int64)
+    for n, x in enumerate(X):
+        node = 0
+        while tree.feature[node] >= 0:
+            node = int(tree.children[node, int(x[tree.feature[node]] > tree.threshold[node])])
+        leaf[n] = node
+    assert tree.n_leaves == len(leaf.unique()) > 2
+    for node in leaf.unique():
+        rows = (leaf == node).numpy()
+        assert rows.sum() >= 7
+        assert distance[rows].sum(0)[tree.cluster[node]] == distance[rows].sum(0).min()
+    assert torch.equal(tree.predict_cluster(X), tree.cluster[leaf])
+    assert torch.equal(tree.predict(X), tree.centers[tree.cluster[leaf]])
+
+
+def test_lookahead_parts_a_ring_from_its_disc():
+    data = circles(4000, seed=0)
+    X, Y = torch.from_numpy(data.X), torch.from_numpy(data.Y)
+    tree = rank_tree(X, Y, 3, seed=0)
+    assert {tuple(order) for order in tree.central_orders.tolist()} == set(CENTRAL_ORDERS)
+    assert label_ranking_loss(Y, tree.predict(X)) < 0.17
+    centers = tree.centers
+    assert (
+        tree_with_centers(X, Y, centers, lookahead=0).n_leaves == 1
+    )  # both sides of every split like one ranking best
+
+
+def test_lookahead_stays_away_from_noise():
+    """Features without any information: a split is taken about as often as chance explains 20 times the variance."""
+    X = torch.from_numpy(np.random.default_rng(0).standard_normal((2000, 3)))
+    _, Y = random_rows(0, N=2000)
+    center = random_centers(0, 1, 4)
+    assert tree_with_centers(X, Y, center, min_leaf=50).n_leaves == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_iterations_lower_the_loss(seed):
+    X, Y = random_rows(seed, N=300, d=3)
+    tree = rank_tree(X, Y, 4, n_starts=1, lookahead=0, start="random", seed=seed)
+    assert tree.converged
+    assert all(earlier - later >= 1e-4 for earlier, later in pairwise(tree.losses[:-1]))
+    assert label_ranking_loss(Y, tree.predict(X)) == pytest.approx(min(tree.losses), abs=1e-12)
+    more = rank_tree(X, Y, 4, n_starts=6, lookahead=0, start="random", seed=seed)
+    assert min(more.losses) <= min(tree.losses) + 1e-12
+
+
+def test_thread_count_changes_nothing():
+    X, Y = random_rows(3, N=300, d=3)
+    before = torch.get_num_threads()
+    trees = []
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        trees.append(rank_tree(X, Y, 4, n_starts=4, seed=0))
+    torch.set_num_threads(before)
+    assert torch.equal(trees[0].predict_cluster(X), trees[1].predict_cluster(X))
+
+
+def test_pruning_by_other_rows():
+    X, Y = random_rows(4, N=300, d=3)
+    other = random_rows(5, N=300, d=3)
+    centers = random_centers(4, 4, 4)
+    full = tree_with_centers(X, Y, centers, min_leaf=2)
+    pruned = tree_with_centers(X, Y, centers, min_leaf=2, validation=other)
+    assert pruned.n_leaves < full.n_leaves
+    assert label_ranking_loss(other[1], pruned.predict(other[0])) < label_ranking_loss(other[1], full.predict(other[0]))
+    # Each remaining split lowers the other rows' loss or leaves it: cutting any two sister leaves does not help.
+    for node in (pruned.feature >= 0).nonzero()[:, 0]:
+        feature = pruned.feature.clone()
+        feature[node] = -1
+        cut = type(pruned)(feature, pruned.threshold, pruned.children, pruned.cluster, pruned.centers)
+        assert (
+            label_ranking_loss(other[1], cut.predict(other[0]))
+            >= label_ranking_loss(other[1], pruned.predict(other[0])) - 1e-12
+        )
+
+
+@pytest.mark.parametrize("K", [1, 3, 6])
+def test_pruned_tree_has_at_most_k_rankings(K):
+    X, Y = random_rows(6, N=300, d=3, missing=0.2)
+    tree = pruned_rank_tree(X, Y, K)
+    held = {tuple(tree.centers[k].tolist()) for k in tree.predict_cluster(X)}
+    assert len(held) <= K or tree.n_leaves <= K
+    assert len(tree.centers) == len({tuple(center) for center in tree.centers.tolist()})
+
+
+def test_pruned_tree_finds_a_clean_split():
+    X = torch.arange(40.0, dtype=torch.float64)[:, None]
+    Y = torch.where(X < 17, torch.tensor([[3.0, 2.0, 1.0]]), torch.tensor([[1.0, 2.0, 3.0]])).double()
+    tree = pruned_rank_tree(X, Y, 2)
+    assert tree.n_leaves == 2
+    assert tree.threshold[0] == 16.5
+    assert label_ranking_loss(Y, tree.predict(X)) == 0
+    assert pruned_rank_tree(X, Y, 1).n_leaves == 1
+
+
+def test_first_split_of_the_pruned_tree_maximises_the_spread():
+    X, Y = random_rows(7, N=30, d=2, L=4)
+    tree = pruned_rank_tree(X, Y, 30, min_leaf=5)
+    rows = Training(X, Y)
+    table = np.linspace(0, 10, 512)
+    shares = np.array([mean_mallows_distance(theta, 4) for theta in table]) / 6
+
+    def spread(feature, threshold):
+        total = 0.0
+        for side in (X[:, feature] <= threshold, X[:, feature] > threshold):
+            if side.sum() < 5:
+                return -1.0
+            center = strict_scores(rows.votes[side].sum(0, keepdim=True)).numpy()
+            share = oracle.loss(Y[side].numpy(), center.repeat(int(side.sum()), 0))
+            total += float(side.sum()) * np.interp(-share, -shares, table)
+        return total
+
+    best = max(spread(f, t) for f in range(2) for t in X[:, f].unique().tolist())
+    assert spread(int(tree.feature[0]), float(tree.threshold[0])) == pytest.approx(best, rel=1e-9)
+
+
+def test_mean_mallows_distance():
+    from itertools import combinations, permutations
+
+    for theta in (0.0, 1e-9, 0.3, 2.0):
+        distances = np.array([sum(p[a] > p[b] for a, b in combinations(range(5), 2)) for p in permutations(range(5))])
+        weights = np.exp(-theta * distances)
+        assert mean_mallows_distance(theta, 5) == pytest.approx((weights * distances).sum() / weights.sum(), rel=1e-8)
+
+
+def test_ties_rows_without_labels_and_unseen_labels():
+    X, Y = random_rows(8, N=60)
+    Y[:10, 1] = Y[:10, 0]
+    Y[10], Y[11, 1:], Y[:, 3] = NAN, NAN, NAN
+    for tree in (rank_tree(X, Y, 3, seed=0), pruned_rank_tree(X, Y, 3)):
+        assert bool(tree.centers.isfinite().all())
+        assert label_ranking_loss(Y, tree.predict(X)) < 0.5
+
+
+def test_more_clusters_than_rows():
+    X, Y = random_rows(9, N=3)
+    assert label_ranking_loss(Y, rank_tree(X, Y, 10, min_leaf=1, seed=0).predict(X)) < 0.5
+    assert pruned_rank_tree(X, Y, 10).n_leaves == 1
+
+
+def test_float32_features_predict_alike():
+    X, Y = random_rows(10, N=100)
+    tree = rank_tree(X, Y, 3, seed=0)
+    assert torch.equal(tree.predict_cluster(X.float()), tree.predict_cluster(X))
+    assert torch.equal(tree.to("cpu").predict(X), tree.predict(X))
+
+
+def test_bad_input():
+    X, Y = random_rows()
+    with pytest.raises(ValueError, match=r"X has shape \(40, 2\) and Y \(39, 4\)"):
+        rank_tree(X, Y[1:], 3)
+    bad = X.clone()
+    bad[2, 1] = NAN
+    with pytest.raises(ValueError, match="X has nan at row 2, feature 1; features must be finite"):
+        rank_tree(bad, Y, 3)
+    with pytest.raises(ValueError, match="no row that ranks two labels differently"):
+        rank_tree(X, torch.ones_like(Y), 3)
+    for options, message in (
+        ({"n_clusters": 0}, "n_clusters=0 is too small"),
+        ({"n_clusters": 2, "min_leaf": 0}, "min_leaf=0 is too small"),
+        ({"n_clusters": 2, "lookahead": -1.0}, "lookahead=-1.0 is out of range"),
+        ({"n_clusters": 2, "start": "x"}, "start='x' is unknown"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            rank_tree(X, Y, **options)
+    with pytest.raises(ValueError, match=r"theta_cap=0 is out of range"):
+        pruned_rank_tree(X, Y, 2, theta_cap=0)

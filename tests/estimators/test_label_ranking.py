@@ -1,0 +1,127 @@
+import math
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from torchrank import EMSettings
+from torchrank.datasets.label_ranking import circles
+from torchrank.estimators.label_ranking import (
+    KMeansRankClusterer,
+    MMPLClusterer,
+    NaiveKMeansClusterer,
+    OneRank,
+    RankClusteringTree,
+    RankTreeClusterer,
+)
+from torchrank.metrics.label_ranking import label_ranking_tau
+
+NAN = math.nan
+QUICK = EMSettings(n_updates=2000)
+ESTIMATORS = [
+    MMPLClusterer(2, 3, settings=QUICK, random_state=0),
+    RankTreeClusterer(2, random_state=0),
+    RankTreeClusterer(2, method="pruned"),
+    OneRank(),
+    KMeansRankClusterer(2, random_state=0),
+    NaiveKMeansClusterer(2, random_state=0),
+    RankClusteringTree(2, random_state=0),
+]
+
+
+def two_labels(estimator):
+    """The checks pass one target a row: let it say how much a label is preferred to a second one."""
+    base = type(estimator)
+
+    class TwoLabels(base):
+        def fit(self, X, Y=None):
+            if Y is None or np.iscomplexobj(X):
+                return super().fit(X, Y)
+            y = np.asarray(Y, dtype=float)
+            if y.ndim == 1 or y.shape[1] == 1:
+                y = y.reshape(-1)
+                Y = np.stack([y, np.full(len(y), np.median(y) + 0.1)], axis=1) if len(y) else y
+            return super().fit(X, Y)
+
+    TwoLabels.__name__ = base.__name__
+    return TwoLabels(**estimator.get_params())
+
+
+@parametrize_with_checks([two_labels(estimator) for estimator in ESTIMATORS])
+def test_scikit_learn_conventions(estimator, check):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(X has .* distinct rows|standard deviations of the features)")
+        check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_learns_predicts_and_scores(estimator):
+    data = circles(600, missing=0.2, seed=0)
+    model = clone(estimator).fit(data.X, data.Y)
+    clusters, predicted = model.predict(data.X), model.predict_ranking(data.X)
+    assert clusters.shape == (600,)
+    np.testing.assert_array_equal(clusters, model.labels_)
+    np.testing.assert_array_equal(predicted, model.central_rankings_[clusters])
+    assert model.score(data.X, data.Y) == label_ranking_tau(data.Y, predicted) > 0.1
+    np.testing.assert_array_equal(clone(estimator).fit_predict(data.X, data.Y), clusters)
+
+
+def test_module_and_evidence_of_the_mixture():
+    data = circles(500, seed=1)
+    model = MMPLClusterer(3, 8, settings=QUICK, prediction="mixture", random_state=0).fit(data.X, data.Y)
+    X = torch.from_numpy(data.X)
+    np.testing.assert_array_equal(model.predict_ranking(data.X), model.model_.predict(X, method="mixture").detach())
+    assert model.converged_
+    assert model.n_iter_ == len(model.log_likelihood_) == 4
+    settings = EMSettings(stop="likelihood", tol=0.0, n_updates=1000)
+    with pytest.warns(ConvergenceWarning, match="MM-PL did not converge in 1000 updates"):
+        assert not MMPLClusterer(3, 8, settings=settings, random_state=1).fit(data.X, data.Y).converged_
+
+
+def test_evidence_of_the_tree():
+    data = circles(500, seed=1)
+    model = RankTreeClusterer(3, random_state=0).fit(data.X, data.Y)
+    assert model.converged_
+    assert model.n_iter_ == len(model.losses_) > 1
+    with pytest.warns(ConvergenceWarning, match="RankTree did not converge in 1 iterations"):
+        RankTreeClusterer(3, max_iter=1, random_state=0).fit(data.X, data.Y)
+    pruned = RankTreeClusterer(3, validation_fraction=0.3, random_state=0).fit(data.X, data.Y)
+    assert pruned.model_.n_leaves < model.model_.n_leaves
+
+
+def test_pipelines_and_searches():
+    data = circles(300, seed=2)
+    pipeline = make_pipeline(StandardScaler(), MMPLClusterer(3, settings=QUICK, random_state=0))
+    search = GridSearchCV(pipeline, {"mmplclusterer__n_prototypes": [1, 8]}, cv=3).fit(data.X, data.Y)
+    assert search.best_params_ == {"mmplclusterer__n_prototypes": 8}
+    assert cross_val_score(RankTreeClusterer(3, random_state=0), data.X, data.Y, cv=3).mean() > 0.3
+
+
+def test_bad_input():
+    data = circles(50, seed=3)
+    for Y, message in ((data.Y[:, :1], "minimum of 2"), (data.Y[:-1], "inconsistent numbers of samples")):
+        with pytest.raises(ValueError, match=message):
+            OneRank().fit(data.X, Y)
+    with pytest.raises(ValueError, match="contains NaN"):
+        OneRank().fit(np.where(data.X > 2, NAN, data.X), data.Y)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        OneRank().fit(data.X, None)
+    with pytest.raises(ValueError, match="method='x' is unknown"):
+        RankTreeClusterer(method="x").fit(data.X, data.Y)
+    with pytest.raises(ValueError, match=r"validation_fraction=1.0 is out of range"):
+        RankTreeClusterer(validation_fraction=1.0).fit(data.X, data.Y)
+    tied = data.Y.copy()
+    tied[4, :2] = 3.5
+    with pytest.raises(ValueError, match="Plackett-Luce has no ties: break them"):
+        MMPLClusterer(2).fit(data.X, tied)
+    RankTreeClusterer(2, random_state=0).fit(data.X, tied)
