@@ -1,0 +1,77 @@
+"""Speed of clustering: ``TORCHRANK_DATA=folder python -m benchmarks.clustering``.
+
+Each timing comes after a check of what was computed. APA are the 5,738 complete ballots of 1980, passed one by one;
+Eurovision 34 countries with six partial ballots each; the last data are random. The first fit of a process, in which
+compiled code is loaded, is not timed.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from benchmarks.papers.clustering_data import CANDIDATES, apa, eurovision, eurovision_kernel, seeded
+from benchmarks.registry import Recorder, benchmark, median
+from torchrank import KernelGaussianMixture, KernelKMeans, KernelMallowsMixture, MallowsMixture, RankingKMeans
+
+CLUSTERS = 5
+
+
+@benchmark("clustering_speed")
+def clustering_speed(recorder: Recorder) -> None:
+    """Record all of the below."""
+    ballots = apa().one_by_one()
+    models: dict[str, Callable[[int], Any]] = {
+        "kernel k-means": lambda starts: KernelKMeans(CLUSTERS, n_init=starts),
+        "k-means, Kemeny centres": lambda starts: RankingKMeans(CLUSTERS, n_init=starts),
+        "k-means, Borda centres": lambda starts: RankingKMeans(CLUSTERS, center="borda", n_init=starts),
+        "Mallows mixture, Borda centres": lambda starts: mallows("borda", starts),
+        "Mallows mixture, Copeland centres": lambda starts: mallows("copeland", starts),
+        "Mallows mixture, Kemeny centres": lambda starts: mallows("kemeny", starts),
+        "kernel Mallows mixture": lambda starts: KernelMallowsMixture(CANDIDATES, CLUSTERS, n_init=starts),
+        "kernel Gaussian mixture": lambda starts: KernelGaussianMixture(CLUSTERS, n_init=starts),
+    }
+    for name, model in models.items():
+        for starts, repeats in ((1, 7), (10, 3)):
+            measure(recorder, f"APA, k=5, {name}", lambda m=model, s=starts: m(s), ballots, repeats, starts=starts)
+    _, scores = eurovision()
+    measure(recorder, "Eurovision, k=2..6, kernel k-means", eurovision_models, scores, 3, starts=100)
+    rankings = torch.rand((5000, 50), generator=seeded(0)).argsort(-1)
+    measure(recorder, "m=5000, n=50, k=10, kernel k-means", lambda: KernelKMeans(10), rankings, 3, starts=10)
+
+
+def mallows(center: str, starts: int) -> MallowsMixture:
+    """A mixture with one way of finding centres."""
+    return MallowsMixture(CANDIDATES, CLUSTERS, center=center, n_init=starts)
+
+
+def eurovision_models() -> list[KernelKMeans]:
+    """Models of 2 to 6 clusters."""
+    return [KernelKMeans(k, kernel=eurovision_kernel(), init="random", n_init=100) for k in range(2, 7)]
+
+
+def measure(recorder: Recorder, name: str, make: Callable[[], Any], X: Any, repeats: int, starts: int) -> None:
+    """Fit ``repeats`` times from different starts, after one fit that is not timed."""
+    seconds, fits = [], []
+    for seed in range(repeats + 1):
+        made = make()
+        models = made if isinstance(made, list) else [made]
+        begin = time.perf_counter()
+        fits = [model.fit(X, generator=seeded(seed)) for model in models]
+        seconds.append(time.perf_counter() - begin)
+        assert all(fit.converged for fit in fits)
+    middle = median(seconds[1:])
+    print(f"{name:<45} {starts:>3} starts  {middle:.4f} s  (from {min(seconds[1:]):.4f} to {max(seconds[1:]):.4f})")
+    recorder.append(
+        name=name,
+        starts=starts,
+        seconds=middle,
+        all_seconds=seconds[1:],
+        iterations=[fit.n_iter for fit in fits],
+        last_objective=[fit.trace[-1] for fit in fits],
+    )
+
+
+if __name__ == "__main__":
+    clustering_speed(Recorder("clustering_speed"))
