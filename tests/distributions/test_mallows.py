@@ -145,7 +145,7 @@ def test_bad_values() -> None:
     with pytest.raises(ValueError, match="center ties items 0 and 1"):
         Mallows(torch.tensor([1.0, 1.0]), 1.0)
     for lam in (math.nan, torch.tensor([1.0, math.inf])):
-        with pytest.raises(ValueError, match="lam has (nan|inf); concentrations must be finite"):
+        with pytest.raises(ValueError, match=r"lam has (nan|inf); concentrations must be finite"):
             Mallows(torch.tensor([1.0, 2.0]), lam)
     assert Mallows(torch.tensor([1, 2]), torch.tensor(1)).log_prob(torch.tensor([2, 1])).dtype == torch.float32
     with pytest.raises(TypeError, match="center is list"):

@@ -171,9 +171,9 @@ def _ascend(problem: _Problem, worths: Tensor, method: str, tol: float, max_iter
     while n_iter < max_iter and float(problem.gradient(statistics, worths).abs().max()) > tol:
         if method == "mm":
             worths = mm_update(statistics, worths, problem.prior)
+            statistics = problem.statistics(worths)
         else:
-            worths = _newton_step(problem, statistics, worths)
-        statistics = problem.statistics(worths)
+            worths, statistics = _newton_step(problem, statistics, worths)
         objective.append(problem.objective(statistics, worths))
         n_iter += 1
     slope = float(problem.gradient(statistics, worths).abs().max())
@@ -198,8 +198,8 @@ def _ascend(problem: _Problem, worths: Tensor, method: str, tol: float, max_iter
     )
 
 
-def _newton_step(problem: _Problem, statistics: ChoiceStatistics, worths: Tensor) -> Tensor:
-    """Worths after a Newton step in the logits, halved until the objective grows as it should."""
+def _newton_step(problem: _Problem, statistics: ChoiceStatistics, worths: Tensor) -> tuple[Tensor, ChoiceStatistics]:
+    """Worths after a Newton step in the logits, halved until the objective grows as it should, and their statistics."""
     gradient = problem.gradient(statistics, worths)
     step = inverse_information(problem.information(statistics, worths)) @ gradient
     here, promised = problem.objective(statistics, worths), float(gradient @ step)
@@ -207,10 +207,11 @@ def _newton_step(problem: _Problem, statistics: ChoiceStatistics, worths: Tensor
     while True:
         logits = worths.log() + length * step
         there = (logits - logits.max()).exp()
-        gain = problem.objective(problem.statistics(there), there) - here
+        found = problem.statistics(there)
+        gain = problem.objective(found, there) - here
         # At the maximum gains drown in rounding: then the full step is as good as any.
         if gain >= _LEAST_GAIN * length * promised or promised <= 1e-12 * abs(here) or length < 1e-6:
-            return there
+            return there, found
         length /= 2
 
 

@@ -33,7 +33,7 @@ class Mallows(RankingDistribution):
         validate_args: whether to check arguments and values; torch's default for None.
 
     Raises:
-        ValueError: a centre with ties or unranked items, a ``lam`` that is NaN or infinite, shapes that do not broadcast.
+        ValueError: a centre with ties or unranked items, a ``lam`` that is not finite, shapes that do not broadcast.
 
     Example:
         >>> mallows = Mallows(torch.tensor([3.0, 2.0, 1.0]), 0.0)
