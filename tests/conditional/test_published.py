@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 from benchmarks.papers.conditional_drug_target import TUTORIAL, davis_concordance
+from benchmarks.papers.conditional_figure3 import TITLES, iterate
 from benchmarks.papers.conditional_newsgroups import errors as newsgroup_errors
 from benchmarks.papers.conditional_newsgroups import sample
 from benchmarks.papers.conditional_rps import BEATS, errors, games, players, weights
@@ -63,3 +65,18 @@ def test_product_features_give_the_model_of_the_pair_kernel(ranking):
     loss = "ranking" if ranking else "regression"
     fit = kron_edge_rls(moves @ moves.T, None, edges, y, 0.01, loss=loss, tol=1e-13)
     np.testing.assert_allclose(fit.predict(moves @ moves.T)[edges[:, 0], edges[:, 1]], primal, atol=1e-8)
+
+
+@pytest.mark.parametrize("method", TITLES)
+@pytest.mark.parametrize("relation", ["ordinary", "symmetric"])
+@pytest.mark.parametrize("loss", ["regression", "ranking"])
+def test_all_systems_of_figure_3_have_the_same_solution(method, relation, loss):
+    x = torch.linspace(0, 2, 5, dtype=torch.float64)
+    K, F = torch.exp(-((x[:, None] - x) ** 2) * 4), torch.outer(x, x).sin()  # symmetric labels can be fitted exactly
+    duals = []
+    iterate(K, F, method, loss, relation, lambda n_iter, compute: duals.append(compute()))
+    A = duals[-1] if relation == "ordinary" else (duals[-1] + duals[-1].mT) / 2
+    misfit = K @ A @ K - F
+    if loss == "ranking":
+        misfit = misfit - misfit.mean(1, keepdim=True)
+    assert float(misfit.abs().max()) < 1e-6

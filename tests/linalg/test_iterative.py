@@ -121,3 +121,12 @@ def test_consistent_singular_system(method):
     solution = method(A.matmul, b, tol=1e-10)
     assert solution.converged
     torch.testing.assert_close(solution.x, torch.linalg.pinv(A) @ b, rtol=0, atol=1e-8)
+
+
+@METHODS
+def test_a_fixed_number_of_iterations_ends_where_only_rounding_is_left(method):
+    X = torch.randn(20, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    A, b = X @ X.mT, X @ vector(4)  # singular: noise along its null space would grow without bound
+    solution = method(A.matmul, b, tol=0, max_iter=2000)
+    assert solution.reason in ("precision", "breakdown")
+    assert float((b - A @ solution.x).norm() / b.norm()) < 1e-13

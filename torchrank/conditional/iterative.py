@@ -65,8 +65,8 @@ def kron_edge_rls(
         direction: the ranking loss compares the edges leaving ("outgoing") or entering ("incoming") a node.
         relation: pair kernel: "ordinary", "symmetric" or "reciprocal".
         method: "cg" on the symmetric system or "bicgstab" on the reduced one, which costs two products an iteration.
-        tol: relative residual to reach; by default 1e-8 in float64 and 1e-5 in float32. 0 runs exactly ``max_iter``
-            iterations.
+        tol: relative residual to reach; by default 1e-8 in float64 and 1e-5 in float32. 0 runs ``max_iter`` iterations,
+            unless rounding is all that is left of the residual before.
         max_iter: most iterations.
         callback: sees a :class:`FitState` after each iteration and stops by returning True.
         validation: edges and labels that decide when to stop, by squared error or by the pooled error of

@@ -32,7 +32,7 @@ class IterativeFit:
     pair_duals: Array  # (m, n) float64: predictions are K pair_duals K^T, whatever the relation
     n_iter: int  # iterations done
     converged: bool  # the relative residual of the last iterate is within the tolerance
-    reason: str  # why the iteration ended: "tolerance", "validation", "callback", "max_iter" or "breakdown"
+    reason: str  # why it ended: "tolerance", "validation", "callback", "max_iter", "precision" or "breakdown"
     residuals: tuple[float, ...]  # relative residual at the start and after each iteration
     errors: tuple[float, ...] = field(default=())  # validation error after each iteration
     best_iter: int | None = None  # the iteration whose duals these are, where validation chose it

@@ -32,11 +32,11 @@ class KrylovSolution:
     n_iter: int
     residuals: tuple[float, ...]  # relative residual at the start and after each iteration
     converged: bool  # the residual, computed afresh at the end, is within the tolerance
-    reason: str  # "tolerance", "callback", "max_iter" or "breakdown"
+    reason: str  # "tolerance", "callback", "max_iter", "precision" or "breakdown"
 
     def warn_unless_converged(self, name: str, tol: float) -> None:
         """Warn where the iteration stopped for want of iterations or broke down; ``tol=0`` asked for just that."""
-        if tol > 0 and self.reason in ("max_iter", "breakdown"):
+        if tol > 0 and self.reason in ("max_iter", "precision", "breakdown"):
             remedy = "raise max_iter, lam or tol"
             if self.reason == "breakdown":
                 remedy = "check that the kernels are positive semi-definite, or raise lam"
@@ -66,7 +66,8 @@ def cg(
         product: computes ``A x``; called once per iteration. It may return the same memory each time.
         b: right-hand side of any shape; products are sums over all entries.
         x0: where to start; zeros by default.
-        tol: relative residual to reach; 0 runs ``max_iter`` iterations and does not count as a failure.
+        tol: relative residual to reach; 0 runs ``max_iter`` iterations, fewer only where rounding is all that is left
+            of the residual ("precision"), and does not count as a failure.
         max_iter: most iterations.
         callback: sees every iterate and stops the iteration by returning True.
 
@@ -185,6 +186,8 @@ class _Run:
                 self.reason = "tolerance"
         elif not math.isfinite(residual):
             self.reason = "breakdown"
+        elif residual <= 8 * torch.finfo(r.dtype).eps:  # going on would blow up noise where the system is singular
+            self.reason = "precision"
         self.residuals.append(residual)
         if self.callback is not None and self.callback(Iteration(len(self.residuals) - 1, self.x, residual)):
             self.reason = self.reason or "callback"
