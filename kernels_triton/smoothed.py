@@ -126,13 +126,13 @@ def _pull_back(
     b, m, m2 = weights.shape
     n, (items, rows_x), rows_y = gradient.shape[2], px.shape[1:], py.shape[2]
     largest = _largest(weights, -1) if mirrored is None else _largest(weights, -1) + _largest(mirrored, -2)
-    exponent = torch.frexp(largest).exponent.clamp_(-120, 120)
+    scale = torch.ldexp(torch.ones_like(largest), -torch.frexp(largest).exponent.clamp_(-120, 120)).contiguous()
     halves = torch.empty((b, 2, rows_x, rows_y), dtype=torch.float16, device=px.device)
     block = gcd(32, rows_x, rows_y)
     smoothed_kernels.weights_kernel[(b * (rows_x // block) * (rows_y // block),)](
         weights,
         weights if mirrored is None else mirrored,
-        torch.ldexp(torch.ones_like(largest), -exponent),
+        scale,
         halves,
         m,
         m2,
@@ -169,10 +169,10 @@ def _pull_back(
         num_stages=tile.stages,
         maxnreg=tile.registers,
     )
-    factor = torch.ldexp(largest.double() * 0 + 1, exponent) / (n * (n - 1) // 2)  # not finite where weights are not
-    by_item = sums[:, :n, :m].mT.double().mul_(factor[..., None] * 2.0**-bits / window)
+    unscale = (1 + 0 * largest).double() / scale / (n * (n - 1) // 2)  # not finite where weights are not
+    by_item = sums[:, :n, :m].mT.double().mul_(unscale[..., None] * 2.0**-bits / window)
     gradient += by_item
-    return (moments[:, :m] * factor).sum() * 2.0**-moment_bits
+    return (moments[:, :m] * unscale).sum() * 2.0**-moment_bits
 
 
 def _prepare(scores: Tensor, rows_multiple: int, items: int) -> Tensor:

@@ -109,8 +109,8 @@ def split(x):
 @triton.jit
 def in_windows(difference, inverse, GAUSSIAN: tl.constexpr):
     """Differences of scores as multiples of the window, cut where expected signs are constant."""
-    reach: tl.constexpr = 100.0 if GAUSSIAN else 1.0
-    return tl.clamp(difference * inverse, -reach, reach)
+    s = difference * inverse
+    return tl.clamp(s, -100.0, 100.0) if GAUSSIAN else tl.clamp(s, -1.0, 1.0)
 
 
 @triton.jit
