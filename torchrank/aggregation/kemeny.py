@@ -7,9 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.aggregation.linear_ordering import best_order
 from torchrank.aggregation.local_search import local_order, order_cost
-from torchrank.aggregation.majority import components_in_order
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
 from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice, to_numpy
@@ -122,6 +120,9 @@ def _central_order(excess: np.ndarray, method: str, seconds: float) -> tuple[np.
     if method == "local":
         order = local_order(excess)
         return order, order_cost(excess, order), False
+    from torchrank.aggregation.linear_ordering import best_order  # SciPy is slow to load
+    from torchrank.aggregation.majority import components_in_order
+
     deadline = time.monotonic() + seconds
     orders, gap, unique = [], 0.0, True
     for group in components_in_order(excess):

@@ -2,8 +2,6 @@
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from torchrank.distributions.choices import Choices
 
@@ -14,6 +12,9 @@ def connected_groups(
     choices: Choices,  # (m, n)
 ) -> list[list[int]]:
     """Groups of items with a chain of preferences from each of a group to each other, by their first items."""
+    from scipy.sparse import csr_array  # SciPy is slow to load
+    from scipy.sparse.csgraph import connected_components
+
     n = choices.order.shape[-1]
     # From each item an edge to the next is enough, and from the last one that won a choice to all that are left.
     last_made = choices.made.sum(dim=-1, keepdim=True) - 1

@@ -8,15 +8,23 @@ r"""Normaliser, mean and variance of the Mallows model, for every concentration,
 and has the Langevin function coth(t) - 1/t as its derivative.
 """
 
-import math
-
 import torch
-from scipy.special import zeta
 from torch import Tensor
 
 _NEAR = 0.5  # below, series in t^2; they converge for |t| < pi
-# log(sinh(t)/t) = sum over k of (-1)^(k+1) zeta(2k) / (k pi^(2k)) t^(2k)
-_SERIES = [(-1) ** (k + 1) * float(zeta(2 * k)) / (k * math.pi ** (2 * k)) for k in range(1, 13)]
+
+
+def _langevin_series(count: int) -> list[float]:
+    """Coefficients of t, t^3, t^5, ... in L(t) = coth(t) - 1/t, which solves L' + 2 L / t = 1 - L^2."""
+    a: list[float] = []
+    for k in range(1, count + 1):
+        a.append(((k == 1) - sum(x * y for x, y in zip(a, reversed(a), strict=True))) / (2 * k + 1))
+    return a
+
+
+_LANGEVIN = _langevin_series(13)  # the last ones are below rounding
+_LOG_SINHC = [a / (2 * k) for k, a in enumerate(_LANGEVIN, start=1)]
+_LANGEVIN_SLOPE = [a * (2 * k - 1) for k, a in enumerate(_LANGEVIN, start=1)]
 
 
 def log_partition(lam: Tensor, n: int) -> Tensor:
@@ -57,21 +65,21 @@ def _log_sinhc(t: Tensor) -> Tensor:
     near = t.abs() < _NEAR
     a = torch.where(near, 1, t.abs())
     far = a + (-(-2 * a).exp()).log1p() - (2 * a).log()
-    return torch.where(near, _power_series(_SERIES, torch.where(near, t, 0), 2), far)
+    return torch.where(near, _power_series(_LOG_SINHC, torch.where(near, t, 0), 2), far)
 
 
 def _langevin(t: Tensor) -> Tensor:
     near = t.abs() < _NEAR
     a = torch.where(near, 1, t)
-    coefficients = [2 * k * c for k, c in enumerate(_SERIES, start=1)]
-    return torch.where(near, _power_series(coefficients, torch.where(near, t, 0), 1), 1 / a.tanh() - 1 / a)
+    return torch.where(near, _power_series(_LANGEVIN, torch.where(near, t, 0), 1), 1 / a.tanh() - 1 / a)
 
 
 def _langevin_slope(t: Tensor) -> Tensor:
     near = t.abs() < _NEAR
     a = torch.where(near, 1, t.abs())
-    coefficients = [2 * k * (2 * k - 1) * c for k, c in enumerate(_SERIES, start=1)]
-    return torch.where(near, _power_series(coefficients, torch.where(near, t, 0), 0), 1 / a.square() - 4 * _bose(2 * a))
+    return torch.where(
+        near, _power_series(_LANGEVIN_SLOPE, torch.where(near, t, 0), 0), 1 / a.square() - 4 * _bose(2 * a)
+    )
 
 
 def _bose(a: Tensor) -> Tensor:
