@@ -8,21 +8,21 @@ import torch
 from torch import Tensor, nn
 
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry, means, rounding_of
-from torchrank.clustering.lloyd import KMeansFit, check_clustering, lloyd, nearest_centers, start_labels
+from torchrank.clustering.lloyd import KMeansFit, check_clustering, labels_of_all, lloyd, nearest_centers, start_labels
 from torchrank.clustering.points import (
     Kernel,
     check_kernel,
-    checked_gram,
-    different_rows,
     explicit_features,
     given_diagonal,
     gram,
     kernel_diagonal,
     rows_against_training,
+    training_gram,
+    training_points,
 )
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double
-from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_at_least, to_numpy
+from torchrank.rankings.validate import Matrix, Scores, as_scores, check_at_least, to_numpy
 
 
 class KernelKMeans(GrowingBuffers, nn.Module):
@@ -119,37 +119,20 @@ class KernelKMeans(GrowingBuffers, nn.Module):
             ConvergenceWarning: ``max_iter`` was not enough.
             UserWarning: fewer different rows than clusters, so that some stay empty.
         """
-        precomputed = self.kernel == "precomputed"
-        points, foreign = checked_gram(X) if precomputed else as_scores(X)
-        if points.ndim != 2:
-            raise ValueError(f"X has shape {tuple(points.shape)}; expected one matrix")
-        weights = as_weights(weights, points)
-        if weights.ndim != 1:
-            raise ValueError(f"weights has shape {tuple(weights.shape)}; expected ({len(points)},)")
-        given, used = points, weights > 0
-        inverse = torch.arange(len(points), device=points.device)
-        if not precomputed:  # rows of weight 0 take no part, so that it is as if they were not there
-            points, weights = points.detach()[used], weights[used]
-            distinct = different_rows(self.kernel, points)
-            points, weights, inverse = points[distinct.first], distinct.total(weights), distinct.inverse
-        features = None if precomputed else explicit_features(self.kernel, points)
+        data = training_points(self.kernel, X, weights)
+        features = explicit_features(self.kernel, data.points)
         if features is not None:
-            geometry = FeatureGeometry(features, weights)
+            geometry = FeatureGeometry(features, data.weights)
         else:
-            K = points if precomputed else checked_gram(gram(self.kernel, points), "the kernel's Gram matrix")[0]
-            geometry = GramGeometry(K, weights)
+            geometry = GramGeometry(training_gram(self.kernel, data.points), data.weights)
         labels = start_labels(geometry, self.n_clusters, self.init, self.n_init, generator)
         best = lloyd(geometry, labels, self.n_clusters, self.max_iter)
         best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
-        self.rankings = points.new_empty((len(points), 0)) if precomputed else points
-        self.weights = weights
+        self.rankings = data.points[:, :0] if self.kernel == "precomputed" else data.points
+        self.weights = data.weights
         self._keep_centers(geometry, best.members, best.filled)
-        labels = best.fit.labels[inverse]
-        if len(labels) < len(given):
-            everywhere = torch.empty(len(given), dtype=labels.dtype, device=labels.device)
-            everywhere[used], everywhere[~used] = labels, self.predict(given[~used])
-            labels = everywhere
-        return replace(best.fit, labels=to_numpy(labels) if foreign else labels)
+        labels = labels_of_all(best.fit.labels[data.inverse], data.counted, data.scores, self.predict)
+        return replace(best.fit, labels=to_numpy(labels) if data.foreign else labels)
 
     def forward(self, X: Scores, diagonal: Matrix | None = None) -> Matrix:
         """Squared distances ``(m2, c)`` to the centres, infinite for clusters without members.

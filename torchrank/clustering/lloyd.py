@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -182,6 +183,15 @@ def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
     lowest = costs.amin(dim=-2, keepdim=True)
     labels = (costs <= lowest + tolerance).to(torch.uint8).argmax(dim=-2)
     return labels, costs.gather(-2, labels.unsqueeze(-2)).squeeze(-2)
+
+
+def labels_of_all(labels: Tensor, counted: Tensor, rows: Tensor, predict: Callable[[Tensor], Tensor]) -> Tensor:
+    """Labels ``(m,)`` of all ``rows`` from those of the ones that are ``counted``; the others are predicted."""
+    if len(labels) == len(counted):
+        return labels
+    everywhere = torch.empty(len(counted), dtype=torch.int64, device=labels.device)
+    everywhere[counted], everywhere[~counted] = labels, predict(rows[~counted])
+    return everywhere
 
 
 def _fill_empty(labels: Tensor, cost: Tensor, geometry: Geometry, n_clusters: int) -> Tensor:

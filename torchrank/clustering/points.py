@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from torchrank.linalg.symmetric import as_double, check_symmetric
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.distinct import DistinctRows, distinct_rows
 from torchrank.rankings.ties import sortable
-from torchrank.rankings.validate import Matrix, as_gram, from_array
+from torchrank.rankings.validate import Matrix, Scores, as_gram, as_scores, as_weights, from_array
 
 Kernel: TypeAlias = nn.Module | Callable[..., Matrix] | str
 _DIAGONAL_BLOCK = 64
@@ -42,6 +42,13 @@ def gram(kernel: Kernel, X: Tensor, Y: Tensor | None = None) -> Tensor:
     return torch.as_tensor(kernel(X, Y))
 
 
+def training_gram(kernel: Kernel, points: Tensor) -> Tensor:
+    """The checked Gram matrix ``(u, u)`` float64 of training points; they are it for "precomputed"."""
+    if kernel == "precomputed":
+        return points
+    return checked_gram(gram(kernel, points), "the kernel's Gram matrix")[0]
+
+
 def kernel_diagonal(kernel: Kernel, X: Tensor) -> Tensor:
     """k(x, x) of every row, ``(m,)`` float64, from small diagonal blocks of the Gram matrix."""
     blocks = [as_double(gram(kernel, block).diagonal()) for block in X.split(_DIAGONAL_BLOCK)]
@@ -60,6 +67,46 @@ def different_rows(kernel: Kernel, scores: Tensor) -> DistinctRows:
     """Rows of ``(m, n)`` scores that the kernel can tell apart, by order where only that counts, else by value."""
     ordinal = isinstance(kernel, (KendallKernel, MallowsKernel))
     return distinct_rows(dense_ranks(scores, "allow", "X")[0] if ordinal else sortable(scores))
+
+
+class TrainingPoints(NamedTuple):
+    """What a model is fitted to: the u different rankings that count, or a Gram matrix of m points as it is."""
+
+    points: Tensor  # (u, n) scores, or (m, m)
+    weights: Tensor  # (u,) float64
+    counted: Tensor  # (m,) bool: which rows have a weight above 0; with a Gram matrix all take part
+    inverse: Tensor  # which point every counted row is
+    scores: Tensor  # (m, n) what was given
+    foreign: bool  # whether it came from outside torch
+
+
+def training_points(kernel: Kernel, X: Scores, weights: Matrix | None) -> TrainingPoints:
+    """Check rankings and weights, leave out rows of weight 0, and count equal ones once.
+
+    Raises:
+        ValueError, TypeError: as :func:`torchrank.rankings.validate.as_scores` and :func:`row_weights`; for
+            "precomputed" as :func:`checked_gram`.
+    """
+    precomputed = kernel == "precomputed"
+    scores, foreign = checked_gram(X) if precomputed else as_scores(X)
+    if scores.ndim != 2:
+        raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix")
+    scores, counts = scores.detach(), row_weights(weights, scores)
+    if precomputed:
+        everything = torch.ones_like(counts, dtype=torch.bool)
+        return TrainingPoints(scores, counts, everything, torch.arange(len(scores)).to(scores.device), scores, foreign)
+    counted = counts > 0
+    distinct = different_rows(kernel, scores[counted])
+    points = scores[counted][distinct.first]
+    return TrainingPoints(points, distinct.total(counts[counted]), counted, distinct.inverse, scores, foreign)
+
+
+def row_weights(weights: Matrix | None, rows: Tensor) -> Tensor:
+    """Weights ``(m,)`` float64 of the rows of one matrix; see :func:`torchrank.rankings.validate.as_weights`."""
+    checked = as_weights(weights, rows)
+    if checked.ndim != 1:
+        raise ValueError(f"weights has shape {tuple(checked.shape)}; expected ({len(rows)},)")
+    return checked
 
 
 def explicit_features(kernel: Kernel, X: Tensor) -> Tensor | None:

@@ -6,11 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
-from torchrank.clustering.lloyd import KMeansFit, check_clustering, lloyd, nearest_centers, start_labels
+from torchrank.clustering.lloyd import KMeansFit, check_clustering, labels_of_all, lloyd, nearest_centers, start_labels
+from torchrank.clustering.points import row_weights
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.distinct import distinct_rows
-from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_choice, real_dtype, to_numpy
+from torchrank.rankings.validate import Matrix, Scores, as_scores, check_choice, real_dtype, to_numpy
 
 _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
 
@@ -89,18 +90,15 @@ class RankingKMeans(GrowingBuffers, nn.Module):
             UserWarning: fewer different rows than clusters, so that some stay empty.
         """
         ranks, foreign = self._ranks(X)
-        weights = as_weights(weights, ranks)
-        if weights.ndim != 1:
-            raise ValueError(f"weights has shape {tuple(weights.shape)}; expected ({len(ranks)},)")
-        used = weights > 0  # rows of weight 0 take no part, so that it is as if they were not there
-        distinct = distinct_rows(ranks[used])
-        geometry = _RankingGeometry(ranks[used][distinct.first], distinct.total(weights[used]), self.center)
+        counts = row_weights(weights, ranks)
+        counted = counts > 0  # other rows take no part: it is as if they were not there
+        distinct = distinct_rows(ranks[counted])
+        geometry = _RankingGeometry(ranks[counted][distinct.first], distinct.total(counts[counted]), self.center)
         labels = start_labels(geometry, self.n_clusters, self.init, self.n_init, generator)
         best = lloyd(geometry, labels, self.n_clusters, self.max_iter)
         best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.centers, self.filled = best.centers.long(), best.filled
-        labels = torch.empty(len(ranks), dtype=torch.int64, device=ranks.device)
-        labels[used], labels[~used] = best.fit.labels[distinct.inverse], self._nearest(ranks[~used])
+        labels = labels_of_all(best.fit.labels[distinct.inverse], counted, ranks, self._nearest)
         return replace(best.fit, labels=to_numpy(labels) if foreign else labels)
 
     @torch.no_grad()

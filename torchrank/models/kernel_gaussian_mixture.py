@@ -10,16 +10,17 @@ from torchrank.clustering.geometries import GramGeometry, means
 from torchrank.clustering.points import (
     Kernel,
     check_kernel,
-    checked_gram,
-    different_rows,
     given_diagonal,
     gram,
     kernel_diagonal,
+    row_weights,
     rows_against_training,
+    training_gram,
+    training_points,
 )
 from torchrank.kernels.modules import KendallKernel
 from torchrank.linalg.symmetric import as_double
-from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, checked_weights, log_shares, warn_of_caps
+from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.rankings.validate import Matrix, Scores, as_scores, check_count, check_finite
 
 
@@ -147,7 +148,7 @@ class KernelGaussianMixture(Mixture):
             )
         cross = as_double(gram(self.kernel, scores, self.rankings))
         points = _Points(cross, kernel_diagonal(self.kernel, scores))
-        return Rows(points, checked_weights(weights, cross), foreign)
+        return Rows(points, row_weights(weights, cross), foreign)
 
     def _precomputed_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         given, diagonal = X if isinstance(X, tuple) else (X, None)
@@ -160,22 +161,14 @@ class KernelGaussianMixture(Mixture):
             raise ValueError(
                 "X holds new rows against training rows; densities need k(x, x) of the new rows too: pass (K, diagonal)"
             )
-        return Rows(_Points(cross, own), checked_weights(weights, cross), foreign)
+        return Rows(_Points(cross, own), row_weights(weights, cross), foreign)
 
     def _training_rows(self, X: Scores, weights: Matrix | None) -> Rows:
-        precomputed = self.kernel == "precomputed"
-        points, foreign = checked_gram(X) if precomputed else as_scores(X)
-        if points.ndim != 2:
-            raise ValueError(f"X has shape {tuple(points.shape)}; expected one matrix")
-        weights = checked_weights(weights, points)
-        if not precomputed:
-            points, weights = points.detach()[weights > 0], weights[weights > 0]
-            distinct = different_rows(self.kernel, points)
-            points, weights = points[distinct.first], distinct.total(weights)
-        K = points if precomputed else checked_gram(gram(self.kernel, points), "the kernel's Gram matrix")[0]
-        self.rankings = points.new_empty((len(points), 0)) if precomputed else points
-        self.training_gram = K
-        return Rows(_Points(K, K.diagonal()), weights, foreign)
+        data = training_points(self.kernel, X, weights)
+        self.rankings = data.points[:, :0] if self.kernel == "precomputed" else data.points
+        self.training_gram = training_gram(self.kernel, data.points)
+        points = _Points(self.training_gram, self.training_gram.diagonal())
+        return Rows(points, data.weights, data.foreign)
 
     def _parameters_now(self) -> KernelGaussianParameters:
         return KernelGaussianParameters(self.logits.log_softmax(0), self.coefficients, self.log_lam.exp())

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from torchrank.clustering.centers import pair_signs
 from torchrank.clustering.geometries import FeatureGeometry
-from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, checked_weights, log_shares
+from torchrank.clustering.points import row_weights
+from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares
 from torchrank.models.total_rankings import total_rankings
 from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.validate import Matrix, Scores, check_count, check_finite
@@ -106,12 +107,12 @@ class KernelMallowsMixture(Mixture):
 
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
         ranks, foreign = total_rankings(X, self.n_items)
-        weights = checked_weights(weights, ranks)
+        counts = row_weights(weights, ranks)
         if not training:
-            return Rows(_features(ranks), weights, foreign)
-        ranks, weights = ranks[weights > 0], weights[weights > 0]
+            return Rows(_features(ranks), counts, foreign)
+        ranks, counts = ranks[counts > 0], counts[counts > 0]
         distinct = distinct_rows(ranks)
-        return Rows(_features(ranks[distinct.first]), distinct.total(weights), foreign)
+        return Rows(_features(ranks[distinct.first]), distinct.total(counts), foreign)
 
     def _parameters_now(self) -> KernelMallowsParameters:
         return KernelMallowsParameters(self.logits.log_softmax(0), self.theta)

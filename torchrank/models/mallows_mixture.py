@@ -7,9 +7,10 @@ from torch import Tensor, nn
 
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
 from torchrank.clustering.geometries import FeatureGeometry
+from torchrank.clustering.points import row_weights
 from torchrank.distributions.mallows_moments import log_partition
 from torchrank.models.mallows_law import ConcentrationTable
-from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, checked_weights, log_shares, warn_of_caps
+from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.models.total_rankings import total_rankings
 from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice, check_count
@@ -100,12 +101,12 @@ class MallowsMixture(Mixture):
 
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
         ranks, foreign = total_rankings(X, self.n_items)
-        weights = checked_weights(weights, ranks)
+        counts = row_weights(weights, ranks)
         if not training:
-            return Rows(pair_signs(ranks), weights, foreign)
-        ranks, weights = ranks[weights > 0], weights[weights > 0]
+            return Rows(pair_signs(ranks), counts, foreign)
+        ranks, counts = ranks[counts > 0], counts[counts > 0]
         distinct = distinct_rows(ranks)
-        return Rows(pair_signs(ranks[distinct.first]), distinct.total(weights), foreign)
+        return Rows(pair_signs(ranks[distinct.first]), distinct.total(counts), foreign)
 
     def _parameters_now(self) -> MallowsParameters:
         return MallowsParameters(self.logits.log_softmax(0), pair_signs(self.centers), self.log_lam.exp())

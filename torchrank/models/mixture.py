@@ -13,7 +13,7 @@ from torchrank.clustering.geometries import FeatureGeometry, GramGeometry
 from torchrank.clustering.lloyd import check_clustering, start_labels
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.models.em import MixtureFit, Parameters, em
-from torchrank.rankings.validate import Matrix, Scores, as_weights, check_at_least, to_numpy
+from torchrank.rankings.validate import Matrix, Scores, check_at_least, to_numpy
 
 _SOFTNESS = 0.1  # share of every row that starts spread evenly over the components
 
@@ -231,14 +231,6 @@ def warn_of_caps(lam: Tensor, max_lam: float) -> None:
             UserWarning,
             stacklevel=5,
         )
-
-
-def checked_weights(weights: Matrix | None, points: Tensor) -> Tensor:
-    """Weights ``(m,)`` of the rows of ``points``."""
-    checked = as_weights(weights, points)
-    if checked.ndim != 1:
-        raise ValueError(f"weights has shape {tuple(checked.shape)}; expected ({len(points)},)")
-    return checked
 
 
 def _weighted(values: Tensor, weights: Tensor) -> Tensor:
