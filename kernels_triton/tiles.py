@@ -1,14 +1,9 @@
 """Tile sizes of every kernel and the choice between the engines: the one table for launcher, tests and benchmarks.
 
-No GPU has measured these numbers yet. The tiles come from compiled code (registers, instructions, occupancy) and the
-crossover from dividing operations by predicted rates of an H100 (132 multiprocessors at 1.6 GHz):
-
-* signs: 2.6e14 pairs of items times pairs of rankings a second, 60 % of the tensor cores' 2,048 a clock. In tiles of
-  128 x 128 x 32 they take 256 clocks and the 94 instructions of 8 warps 188 clocks, beside them in the second program.
-* inversions: 3e10 items of pairs of rankings a second, half of what issuing all instructions takes: 442 of 4 warps for
-  128 items where n <= 32,000, 861 where n > 65,000.
-
-``python -m benchmarks.gpu_check`` measures both, times other tiles beside these, and prints a new table.
+The tiles come from compiled code (registers, instructions, occupancy). Those for sm_90 were the fastest that were tried
+on an H100, as far as they were tried (``benchmarks/results``); those for sm_80 have not been measured. The crossover is
+where inversions became faster on the H100. ``python -m benchmarks.gpu_check`` measures both again, but for the smoothed
+kernel's tiles, and prints a new table.
 """
 
 from typing import NamedTuple
@@ -59,7 +54,7 @@ SIGNS = {
 }
 FEW_ROWS = 64
 
-# Measured on an H100 for sm_90 (the fastest of ten each); for sm_80 the same where they fit its registers.
+# For sm_80 the tiles of sm_90 where they fit its registers.
 SMOOTHED = {
     (90, False): SmoothedTile(128, 128, 32, chunk=256, warps=8, registers=255),
     (90, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=128),
@@ -80,8 +75,9 @@ _INVERSIONS = (
 )
 INVERSIONS = {90: _INVERSIONS, 80: _INVERSIONS}
 
-# "auto": (rows up to, items from which inversions win when rankings are complete and untied, and otherwise).
-CROSSOVER = ((16, 500, 2_000), (64, 4_000, 16_000), (None, 16_000, 60_000))
+# "auto": (rows up to, items from which inversions win when rankings are complete and untied, and otherwise). 61,441
+# stands for not reached up to 60,000: from there on signs need single precision.
+CROSSOVER = ((16, 4_000, 32_000), (64, 8_000, 61_441), (None, 16_000, 61_441))
 
 
 def architecture(capability: tuple[int, int]) -> int:
