@@ -90,27 +90,34 @@ def table(recorder: Recorder, repeats: int) -> None:
 
 def figure(recorder: Recorder, repeats: int) -> None:
     """Figure 2: error against lam."""
+    lams = 2.0 ** np.array(FIGURE_POWERS)
+    curves: dict[tuple[int, str, bool], list[float]] = {}
+    for w in PAPER:
+        means = np.mean([errors(np.random.default_rng(seed), w, lams) for seed in range(repeats)], axis=0)
+        for (loss, reciprocal), curve in zip(MODELS, means, strict=True):
+            curves[w, loss, reciprocal] = curve.tolist()
+            recorder.append(w=w, loss=loss, reciprocal=reciprocal, powers=list(FIGURE_POWERS), curve=curve.tolist())
+    _draw(curves)
+
+
+def _draw(curves: dict[tuple[int, str, bool], list[float]]) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    lams = 2.0 ** np.array(FIGURE_POWERS)
     looks = {"regression": ("#0072b2", "o-"), "ranking": ("#d55e00", "s--")}  # apart in grey and for the colour-blind
     drawing, axes = pyplot.subplots(3, 2, figsize=(7, 8), sharex=True, sharey="row", layout="constrained")
-    for row, w in enumerate(PAPER):
-        curves = np.mean([errors(np.random.default_rng(seed), w, lams) for seed in range(repeats)], axis=0)
-        for (loss, reciprocal), curve in zip(MODELS, curves, strict=True):
-            recorder.append(w=w, loss=loss, reciprocal=reciprocal, powers=list(FIGURE_POWERS), curve=curve.tolist())
-            colour, style = looks[loss]
-            axes[row, int(reciprocal)].plot(FIGURE_POWERS, curve, style, color=colour, markersize=4, label=loss)
-        for column, kernel in enumerate(("ordinary", "reciprocal")):
-            axes[row, column].set_title(f"w{w}, {kernel} kernel", fontsize=10)
-            axes[row, column].grid(alpha=0.3)
-        axes[row, 0].set_ylabel("ranking error")
-    axes[0, 0].legend(frameon=False)
+    for (w, loss, reciprocal), curve in curves.items():
+        axis, (colour, style) = axes[list(PAPER).index(w), int(reciprocal)], looks[loss]
+        axis.plot(FIGURE_POWERS, curve, style, color=colour, markersize=4, label=loss)
+        axis.set_title(f"w{w}, {'reciprocal' if reciprocal else 'ordinary'} kernel", fontsize=10)
+        axis.grid(alpha=0.3)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("ranking error")
     for axis in axes[-1]:
         axis.set_xlabel("log2 lam")
+    axes[0, 0].legend(frameon=False)
     drawing.savefig(RESULTS / "conditional_rps.png", dpi=150)
 
 
