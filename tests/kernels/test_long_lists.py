@@ -41,6 +41,22 @@ def test_items_that_no_list_names_count(kind):
     np.testing.assert_allclose(partial_kendall_gram(small, n_items=1000, kind=kind), expected, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("workspace", [2**10, 2**15, 2**27])
+def test_without_an_engine_for_lists_tiles_of_dense_rankings_do(workspace, monkeypatch):
+    rng = np.random.default_rng(1)
+    lists = [rng.choice(1000, rng.integers(0, 9), replace=False).tolist() for _ in range(40)]
+    kinds = [("topk", "interleaving")[k] for k in rng.integers(0, 2, 40)]
+    expected = partial_kendall_gram(lists, n_items=10**6, kind=kinds)
+    cross = partial_kendall_gram(lists, lists[:7], n_items=10**6, kind="topk", kind2="interleaving", variant="b")
+    monkeypatch.setattr("torchrank.kernels.long_lists.why_missing", lambda device_type: "gone")
+    K = partial_kendall_gram(lists, n_items=10**6, kind=kinds, workspace=workspace)
+    assert np.array_equal(K, K.T)
+    np.testing.assert_allclose(K, expected, rtol=0, atol=1e-15)
+    settings = {"kind": "topk", "kind2": "interleaving", "variant": "b", "workspace": workspace}
+    K = partial_kendall_gram(lists, lists[:7], n_items=10**6, **settings)
+    np.testing.assert_allclose(K, cross, rtol=0, atol=1e-15)
+
+
 def test_millions_of_items_take_no_matrix():
     rng = np.random.default_rng(0)
     lists = np.stack([rng.choice(10_000_000, 50, replace=False) for _ in range(300)])

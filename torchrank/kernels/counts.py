@@ -7,15 +7,8 @@ import torch
 from torch import Tensor
 
 from torchrank.kernels.batches import one_batch
-from torchrank.kernels.partial import (
-    KINDS,
-    Kind,
-    PartialRankings,
-    RowKinds,
-    expected_signs_product,
-    kinds_of_rows,
-    partial_rankings,
-)
+from torchrank.kernels.partial import KINDS, Kind, RowKinds, kinds_of_rows
+from torchrank.kernels.partial_tiles import PartialRows, expected_signs
 from torchrank.ops.completeness import refuse_unranked
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
@@ -140,23 +133,20 @@ def _expected(
             f"do not broadcast with {tuple(batch)}, those of the scores"
         ) from None
 
-    def prepare(ranks: Tensor, strict: Tensor, rows: RowKinds) -> PartialRankings:
+    def flat(ranks: Tensor, strict: Tensor, rows: RowKinds) -> PartialRows:
         b, (m, n) = batch.numel(), ranks.shape[-2:]
-        flat, top = (part.expand(*batch, m).reshape(b, m) for part in (strict, rows.top))
-        return partial_rankings(ranks.expand(*batch, m, n).reshape(b, m, n), flat, rows._replace(top=top), n)
+        strict, top = (part.expand(*batch, m).reshape(b, m) for part in (strict, rows.top))
+        return PartialRows(ranks.expand(*batch, m, n).reshape(b, m, n), strict, rows._replace(top=top))
 
-    one = prepare(x, strict_x, kinds_x)
-    two = None if y is None else prepare(y, strict_y, kinds_y)
-    other = one if two is None else two
-    product = expected_signs_product(one, two, *counting)
-    n = x.shape[-1]
-    all_pairs = torch.full((1, 1), n * (n - 1) // 2, dtype=torch.int64, device=x.device)
+    one, two = flat(x, strict_x, kinds_x), None if y is None else flat(y, strict_y, kinds_y)
+    product, self_x, self_y = expected_signs(one, two, *counting)
+    n, (m, m2) = x.shape[-1], product.shape[1:]
     return Counts(
-        product.reshape(*batch, *product.shape[1:]),
-        one.self_kernel.reshape(*batch, product.shape[1], 1),
-        other.self_kernel.reshape(*batch, 1, product.shape[2]),
+        product.reshape(*batch, m, m2),
+        self_x.reshape(*batch, m, 1),
+        self_y.reshape(*batch, 1, m2),
         product.new_empty((0, 0)),
-        all_pairs,
+        torch.full((1, 1), n * (n - 1) // 2, dtype=torch.int64, device=x.device),
     )
 
 

@@ -14,6 +14,7 @@ from torchrank.kernels.partial import (
     kinds_of_rows,
     partial_rankings,
 )
+from torchrank.kernels.partial_tiles import ITEM_BYTES, PAIR_BYTES, square_tiles, tile_side
 from torchrank.ops.engines import why_missing
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.rankings.convert import as_orders
@@ -22,7 +23,6 @@ from torchrank.rankings.validate import Matrix, check_choice, check_count, to_nu
 Orders = Tensor | np.ndarray | Sequence[Sequence[int]]
 _MOST_ITEMS = 2**53
 _BLOCK_ROWS = 64
-_BYTES_A_CELL = 40  # of the matrices of the formula, for each ranking and listed item
 
 
 def partial_kendall_gram(
@@ -78,18 +78,18 @@ def partial_kendall_gram(
         if kind2 is None and not (kind is None or isinstance(kind, str)):
             raise ValueError("kind has a word for each list of orders; pass kind2 for those of orders2")
         kinds_y = _kinds_of_lists(kind if kind2 is None else kind2, y, "kind2")
-    listed = torch.cat([part[part >= 0] for part in (x, y) if part is not None]).unique()
-    x, y = _numbered(x, listed), None if y is None else _numbered(y, listed)
-    columns = max(1, len(listed))
     pairs = n_items * (n_items - 1) / 2
     self_x, self_y = _self_kernels(x, kinds_x, n_items), _self_kernels(x if y is None else y, kinds_y, n_items)
-    rows = len(x) + (0 if y is None else len(y))
-    if x.device.type != "cpu" or why_missing("cpu") or rows * columns * _BYTES_A_CELL <= workspace:
-        product = _dense_product(x, kinds_x, y, kinds_y, columns, n_items, workspace)
-    else:
+    numbered_x, numbered_y, columns = _numbered(x, y)
+    side = max(len(x), 0 if y is None else len(y), 1)
+    if tile_side(ITEM_BYTES * columns, side, workspace) == side:
+        product = _dense_product(numbered_x, kinds_x, numbered_y, kinds_y, columns, n_items, workspace)
+    elif x.device.type == "cpu" and not why_missing("cpu"):
         from torchrank.cpu.partial_orders import partial_orders  # numba takes half a second to import
 
-        product = partial_orders(x, kinds_x.top, y, kinds_y.top, columns, n_items)
+        product = partial_orders(numbered_x, kinds_x.top, numbered_y, kinds_y.top, columns, n_items)
+    else:
+        product = _tiled_product(x, kinds_x, y, kinds_y, n_items, workspace)
     if y is None:
         product.diagonal().copy_(self_x)
     for start in range(0, len(x), _BLOCK_ROWS):  # the matrix can be large: in place, and no second one
@@ -105,9 +105,14 @@ def _kinds_of_lists(kind: Kind, orders: Tensor, name: str) -> RowKinds:
     return kinds
 
 
-def _numbered(orders: Tensor, listed: Tensor) -> Tensor:
-    """Items by their place among the listed ones; padding stays."""
-    return torch.where(orders >= 0, torch.searchsorted(listed, orders.contiguous()), -1)
+def _numbered(x: Tensor, y: Tensor | None) -> tuple[Tensor, Tensor | None, int]:
+    """Items by their place among the listed ones, padding as it is; and the number of different items listed."""
+    listed = torch.cat([part[part >= 0] for part in (x, y) if part is not None]).unique()
+
+    def number(orders: Tensor) -> Tensor:
+        return torch.where(orders >= 0, torch.searchsorted(listed, orders.contiguous()), -1)
+
+    return number(x), None if y is None else number(y), max(1, len(listed))
 
 
 def _self_kernels(orders: Tensor, kinds: RowKinds, n: int) -> Tensor:
@@ -120,7 +125,7 @@ def _self_kernels(orders: Tensor, kinds: RowKinds, n: int) -> Tensor:
 def _dense_product(
     x: Tensor, kinds_x: RowKinds, y: Tensor | None, kinds_y: RowKinds, columns: int, n: int, workspace: int
 ) -> Tensor:
-    """By matrices of rankings and listed items."""
+    """By matrices of rankings and listed items, whose numbers are below ``columns``."""
 
     def prepare(orders: Tensor, kinds: RowKinds) -> PartialRankings:
         k = (orders >= 0).sum(dim=-1, keepdim=True)
@@ -132,3 +137,20 @@ def _dense_product(
 
     one, two = prepare(x, kinds_x), None if y is None else prepare(y, kinds_y)
     return expected_signs_product(one, two, "auto", workspace, False)[0]
+
+
+def _tiled_product(x: Tensor, kinds_x: RowKinds, y: Tensor | None, kinds_y: RowKinds, n: int, workspace: int) -> Tensor:
+    """By matrices of a few rankings and the items that they list."""
+    other = x if y is None else y
+    product = torch.empty((len(x), len(other)), dtype=torch.float64, device=x.device)
+    most = max(1, x.shape[1] + other.shape[1])  # different items for each row of a tile
+    side = tile_side(0, max(len(x), len(other), 1), workspace, pair_bytes=PAIR_BYTES + ITEM_BYTES * most)
+    for rows, columns in square_tiles(len(x), len(other), side, symmetric=y is None):
+        diagonal = y is None and rows == columns
+        one, two, listed = _numbered(x[rows], None if diagonal else other[columns])
+        of_one, of_two = (kinds._replace(top=kinds.top[part]) for kinds, part in ((kinds_x, rows), (kinds_y, columns)))
+        tile = _dense_product(one, of_one, two, of_two, listed, n, max(1, workspace // 2))
+        product[rows, columns] = tile
+        if y is None and not diagonal:
+            product[columns, rows] = tile.mT
+    return product
