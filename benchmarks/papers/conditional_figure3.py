@@ -6,7 +6,8 @@ of some draws. On a complete graph the iterations run in the eigenbasis of the n
 
 What an early iterate is depends on the system. The library iterates on the well conditioned ones, by CG on
 ``L G L a = L y`` and by BiCGSTAB on ``L G a = L y``; the paper's CG is on ``G L G a = G L y`` (Section 4.4), which is
-built here for comparison.
+built here for comparison. Only there, where errors fall slowly, does the symmetric kernel help the ranking loss
+throughout; on the other two systems it is ahead in the first ten iterations at most, and the best iterates are alike.
 """
 
 import argparse
@@ -121,7 +122,7 @@ def _draw(means: dict[tuple[str, str, str], np.ndarray]) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 3, figsize=(11, 3.8), sharey=True, layout="constrained")
+    figure, axes = pyplot.subplots(1, 3, figsize=(11, 4.1), sharey=True, layout="constrained")
     by_method = dict(zip(TITLES, axes, strict=True))
     for (method, loss, relation), errors in means.items():
         axis, colour = by_method[method], {"regression": "#0072b2", "ranking": "#d55e00"}[loss]
@@ -131,7 +132,8 @@ def _draw(means: dict[tuple[str, str, str], np.ndarray]) -> None:
         axis.set_xlabel("iterations")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("ranking error")
-    axes[1].legend(frameon=False)
+    lines, names = axes[0].get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside upper center", ncols=4, frameon=False)
     figure.savefig(RESULTS / "conditional_figure3.png", dpi=150)
 
 
