@@ -39,11 +39,16 @@ def test_cycle_ties_all_items() -> None:
     assert borda(from_orders([[0, 1, 2], [1, 2, 0], [2, 0, 1]])).tolist() == [2.0, 2.0, 2.0]
 
 
-def test_rounding_of_weights_does_not_break_ties() -> None:
-    X = from_orders([[0, 1], [0, 1], [1, 0]])
-    votes = borda(X, [0.1, 0.2, 0.3])
-    assert votes[0] == votes[1]
-    assert 0.1 + 0.2 != 0.3
+def test_rounding_does_not_break_ties() -> None:
+    """Rankings and their images under the exchange of items 0 and 1, added up in another order."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, weights = random_scores(rng, "total", 40, 11, missing=0.3), rng.random(40)
+        shuffled = rng.permutation(40)
+        both = np.concatenate([X, X[shuffled][:, [1, 0, *range(2, 11)]]])
+        votes = borda(both, np.concatenate([weights, weights[shuffled]]), variant="interleaving")
+        assert votes[0] == votes[1]
+        assert len(set(votes)) == 10
 
 
 def test_weight_is_repetition() -> None:

@@ -96,6 +96,23 @@ def test_linear_ordering_equals_subsets(seed: int) -> None:
     assert found.unique == bool(best.unique[0])
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("whole", [True, False])
+def test_programs_are_exact_without_help(monkeypatch: pytest.MonkeyPatch, seed: int, whole: bool) -> None:
+    """Local search switched off, so that the order and its proof have to come from the program."""
+    monkeypatch.setattr(linear_ordering, "local_order", lambda excess: np.arange(len(excess)))
+    monkeypatch.setattr(linear_ordering, "improved_order", lambda excess, order: order)
+    excess = random_tournament(12, seed)
+    if not whole:
+        excess = excess * np.random.default_rng(seed).random((12, 12))
+    best = best_orders(torch.from_numpy(excess)[None], 0.0)
+    cost = order_cost(excess, best.order[0].numpy())
+    found = linear_ordering.best_order(excess, seconds=60)
+    assert order_cost(excess, found.order) == pytest.approx(cost, abs=1e-6)
+    assert found.bound == pytest.approx(cost, abs=1e-6)
+    assert found.unique == bool(best.unique[0])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_many_items_in_groups(seed: int) -> None:
     """Two cycles of groups, 9 items each, the second group above: dynamic programming on each is the truth."""

@@ -52,7 +52,10 @@ def log_prob(
     shape = torch.broadcast_shapes(choices.order.shape, logits.shape)
     sorted_logits = logits.expand(shape).gather(-1, choices.order.expand(shape))
     # The lowest number and not -inf, whose gradient is NaN: its exponential beside any other is 0 just as well.
-    on_offer = sorted_logits.masked_fill(~choices.offered, torch.finfo(logits.dtype).min)
+    lowest = torch.finfo(logits.dtype).min
+    # Only differences count; a large common part would cost them digits.
+    sorted_logits = sorted_logits - sorted_logits.detach().masked_fill(~choices.offered, lowest).amax(-1, keepdim=True)
+    on_offer = sorted_logits.masked_fill(~choices.offered, lowest)
     log_total = on_offer.flip(-1).logcumsumexp(dim=-1).flip(-1)
     return torch.where(choices.made, sorted_logits - log_total, 0).sum(dim=-1)
 
