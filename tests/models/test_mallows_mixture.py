@@ -8,6 +8,7 @@ import torch
 from tests.oracles import mixtures as oracle
 from tests.strategies import random_scores
 from torchrank.distributions import mallows_moments
+from torchrank.distributions.fit_mallows import fit_mallows
 from torchrank.linalg import ConvergenceWarning
 from torchrank.models.mallows_law import ConcentrationTable
 from torchrank.models.mallows_mixture import MallowsMixture
@@ -115,6 +116,16 @@ def test_one_component_is_the_single_model():
     assert model.lam.tolist() == pytest.approx([lam], rel=1e-9)
     expected = sum(math.log(oracle.mallows(x, center, lam)) for x in X)
     assert fit.log_likelihood == pytest.approx(expected, rel=1e-12)
+
+
+def test_one_component_is_fit_mallows():
+    rng = np.random.default_rng(7)
+    X, weights = random_scores(rng, "total", 12, 8), rng.random(12)
+    model, single = MallowsMixture(8, 1), fit_mallows(X, weights)
+    fit = model.fit(X, weights)
+    assert fit.log_likelihood == pytest.approx(float(single.log_likelihood), rel=1e-12)
+    assert model.lam.tolist() == pytest.approx([float(single.lam)], rel=1e-10)
+    assert (-model.centers[0]).argsort().tolist() == (-single.center).argsort().tolist()
 
 
 def test_statistics_of_batches_add_up_to_one_iteration():

@@ -37,7 +37,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
 
     Equal rankings are found and counted once, so that 5,738 votes of which 120 differ cost as much as 120. Where the
     feature vectors of the Kendall or the smoothed kernel have fewer entries than the Gram matrix has columns, they take
-    its place; objective and labels are the same. Arithmetic is in float64.
+    its place; objective and labels are the same. Arithmetic and distances are in float64.
 
     The clusters can train the kernel: :meth:`loss` is the share of the scatter of all points that soft clusters leave,
     differentiable in whatever the kernel is differentiable in. Fitting and descending take turns::

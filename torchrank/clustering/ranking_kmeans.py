@@ -29,6 +29,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
 
     With ``center="kemeny"`` every centre is optimal for its cluster. Borda's and Copeland's need no search; they
     replace the centre that was there only when they are better, so the objective never rises and the iteration ends.
+    The signs of all pairs of items of the different rankings are held in memory, 4 n^2 bytes each.
 
     Args:
         n_clusters: c.

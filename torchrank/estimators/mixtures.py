@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from torchrank.distributions.fit_mallows import MOST_LAM
 from torchrank.estimators.clustering import RankingClusterer
 from torchrank.models import kernel_gaussian_mixture, kernel_mallows_mixture, mallows_mixture
 from torchrank.models.em import MixtureFit
@@ -70,7 +71,7 @@ class MallowsMixture(_Mixture):
         n_components: int = 1,
         *,
         center: str = "kemeny",
-        max_lam: float = 30.0,
+        max_lam: float = MOST_LAM,
         init: str = "k-means++",
         n_init: int = 10,
         tol: float = 1e-6,

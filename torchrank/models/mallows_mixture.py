@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.points import row_weights
+from torchrank.distributions.fit_mallows import MOST_LAM
 from torchrank.distributions.mallows_moments import log_partition
 from torchrank.models.mallows_law import ConcentrationTable
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
@@ -37,7 +38,8 @@ class MallowsMixture(Mixture):
     component sits on equal rankings that has no maximum, and ``max_lam`` is taken.
 
     Parameters are ``logits``, of which the shares are the softmax, and ``log_lam``; the central rankings are discrete,
-    so gradients do not reach them.
+    so gradients do not reach them. The signs of all pairs of items of the different rankings are held in memory, 4 n^2
+    bytes each.
 
     Args:
         n_items: n, at least 2.
@@ -65,7 +67,7 @@ class MallowsMixture(Mixture):
         n_components: int,
         *,
         center: str = "kemeny",
-        max_lam: float = 30.0,
+        max_lam: float = MOST_LAM,
         init: str | Tensor = "k-means++",
         n_init: int = 10,
         tol: float = 1e-6,

@@ -45,7 +45,8 @@ class Mixture(GrowingBuffers, ABC):
 
     Subclasses say what a component is. All steps are written for parameters with leading dimensions, so that EM runs
     from many starts at once; the module's own parameters are those of the best start. They can be trained in any other
-    way too: ``-model.log_prob(X).sum()`` is differentiable in all of them.
+    way too: ``-model.log_prob(X).sum()`` is differentiable in all of them. Parameters, arithmetic and results are in
+    float64 whatever the dtype of the scores.
     """
 
     logits: nn.Parameter
