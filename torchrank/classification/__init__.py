@@ -8,7 +8,7 @@ from torchrank.classification.pair_scores import (
     top_scoring_pairs,
     vote_margins,
 )
-from torchrank.classification.top_scoring_pairs import AllPairsMajorityVote, TopScoringPairs
+from torchrank.classification.majority_votes import AllPairsMajorityVote, TopScoringPairs
 
 __all__ = [
     "AllPairsMajorityVote",
