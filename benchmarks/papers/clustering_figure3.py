@@ -1,9 +1,9 @@
 """Clusters of the APA votes: Figure 3 of Jiao and Vert (2018), doi:10.1109/TPAMI.2017.2719680, Section 7.3.
 
-``TORCHRANK_DATA=folder python -m benchmarks.papers.clustering_figure3 [--part times|silhouettes] [--quick]``. The 5,738
-complete ballots of 1980, k = 2 to 10, 50 random starts for every method and k, as in the paper: seconds of a run of
-k-means, mean silhouette of k-means, mean silhouette of mixtures. Silhouettes are by Kendall distance. The picture is
-drawn from the last rows of each part.
+``TORCHRANK_DATA=folder python -m benchmarks.papers.clustering_figure3 [--part PART] [--method TEXT] [--quick]``. The
+5,738 complete ballots of 1980, k = 2 to 10, 50 random starts for every method and k, as in the paper: seconds of a run
+of k-means, mean silhouette of k-means, mean silhouette of mixtures. Silhouettes are by Kendall distance. Methods may
+be run one after the other; the picture is drawn from the last rows of each.
 """
 
 import argparse
@@ -11,7 +11,8 @@ import json
 import statistics
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,7 @@ def main() -> None:
     """Run, record and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=("times", "silhouettes"))
+    parser.add_argument("--method", default="", help="only methods whose names have this text in them")
     parser.add_argument("--quick", action="store_true", help="k = 2 to 4, 3 starts; nothing is recorded")
     arguments = parser.parse_args()
     votes, starts, clusters = apa(), 3 if arguments.quick else 50, range(2, 5 if arguments.quick else 11)
@@ -56,18 +58,20 @@ def main() -> None:
     warnings.filterwarnings("ignore", message=".*hold equal rankings only")
     for part, measure in (("times", times), ("silhouettes", silhouettes)):
         if arguments.part in (None, part):
-            for row in measure(votes, clusters, starts):
-                print(row)
+            for row in measure(votes, arguments.method, clusters, starts):
+                print(row, flush=True)
                 if recorder is not None:
                     recorder.append(part=part, **row)
     if recorder is not None:
         draw()
 
 
-def times(votes: Votes, clusters: range, starts: int):
+def times(votes: Votes, text: str, clusters: range, starts: int) -> Iterator[dict[str, Any]]:
     """Seconds of one run of k-means on all ballots, one by one; median over starts."""
     ballots = votes.one_by_one()
     for name, model in KMEANS.items():
+        if text not in name:
+            continue
         model(2).fit(ballots)  # compiles, or loads what an earlier run compiled
         for k in clusters:
             seconds = []
@@ -78,12 +82,12 @@ def times(votes: Votes, clusters: range, starts: int):
             yield {"method": name, "k": k, "seconds": statistics.median(seconds), "runs": starts}
 
 
-def silhouettes(votes: Votes, clusters: range, starts: int):
+def silhouettes(votes: Votes, text: str, clusters: range, starts: int) -> Iterator[dict[str, Any]]:
     """Mean silhouette of all ballots, over starts; and the highest."""
     distances = kendall_distance(votes.scores)
     for kind, methods in (("k-means", KMEANS), ("mixture", MIXTURES)):
         for name, model in methods.items():
-            for k in clusters:
+            for k in clusters if text in name else ():
                 scores, filled = [], []
                 for seed in range(starts):
                     fitted = model(k)

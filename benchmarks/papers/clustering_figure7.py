@@ -1,11 +1,13 @@
 """Stability of clusters of the APA votes: Figure 7 of Jiao and Vert (2018), doi:10.1109/TPAMI.2017.2719680, appendix B.
 
-``TORCHRANK_DATA=folder python -m benchmarks.papers.clustering_figure7 [--quick]``. For k = 2 to 10 and every kind of
-k-means, 100 pairs of bootstrap samples of the 5,738 ballots: clusters are found in each, both sets of centres partition
-all ballots, and the Rand index says how alike the two partitions are. Every clustering is the best of 10 random starts.
+``TORCHRANK_DATA=folder python -m benchmarks.papers.clustering_figure7 [--method TEXT] [--quick]``. For k = 2 to 10
+and every kind of k-means, 100 pairs of bootstrap samples of the 5,738 ballots: clusters are found in each, both sets of
+centres partition all ballots, and the Rand index says how alike the two partitions are. Every clustering is the best of
+10 random starts. Methods may be run one after the other; the picture is drawn from the last rows of each.
 """
 
 import argparse
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -30,19 +32,20 @@ def main() -> None:
     """Run, record and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="k = 2 to 4, 3 pairs; nothing is recorded")
-    quick = parser.parse_args().quick
+    parser.add_argument("--method", default="", help="only methods whose names have this text in them")
+    arguments = parser.parse_args()
+    quick = arguments.quick
     votes, repeats, recorder = apa(), 3 if quick else 100, None if quick else Recorder(NAME)
-    found: dict[str, dict[int, np.ndarray]] = {name: {} for name in KMEANS}
     for name, model in KMEANS.items():
-        for k in range(2, 5 if quick else 11):
-            found[name][k] = stability(votes, model(k), repeats)
-            quartiles = np.quantile(found[name][k], (0.25, 0.5, 0.75)).round(4).tolist()
-            row = {"method": name, "k": k, "quartiles": quartiles, "mean": float(found[name][k].mean())}
-            print(row)
+        for k in range(2, 5 if quick else 11) if arguments.method in name else ():
+            found = stability(votes, model(k), repeats)
+            quartiles = np.quantile(found, (0.25, 0.5, 0.75)).round(4).tolist()
+            row = {"method": name, "k": k, "quartiles": quartiles, "mean": float(found.mean())}
+            print(row, flush=True)
             if recorder is not None:
-                recorder.append(**row, pairs=repeats)
+                recorder.append(**row, indices=found.round(6).tolist())
     if recorder is not None:
-        draw(found)
+        draw()
 
 
 def stability(votes: Votes, model: KernelKMeans | RankingKMeans, repeats: int) -> np.ndarray:
@@ -56,13 +59,18 @@ def stability(votes: Votes, model: KernelKMeans | RankingKMeans, repeats: int) -
     return bootstrap_stability(cluster, votes.counts, repeats=repeats, generator=generator)
 
 
-def draw(found: dict[str, dict[int, np.ndarray]]) -> None:
-    """Boxes of the Rand index for every number of clusters."""
+def draw() -> None:
+    """Boxes of the Rand index for every number of clusters, from the last rows of each method."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    rows = [json.loads(line) for line in (RESULTS / f"{NAME}.jsonl").read_text().splitlines()]
+    found: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        if "method" in row:
+            found.setdefault(row["method"], {})[row["k"]] = row["indices"]
     figure, axis = pyplot.subplots(figsize=(9, 4), layout="constrained")
     width = 0.8 / len(found)
     for place, (name, by_k) in enumerate(found.items()):
