@@ -162,6 +162,7 @@ def test_equal_rankings_are_capped_with_a_warning_and_no_nan():
     assert len(np.unique(model.predict(X))) == 2
 
 
+@pytest.mark.filterwarnings("ignore:components .* hold equal rankings only")
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="dimension is missing"):
         KernelGaussianMixture(2, kernel=MallowsKernel())
