@@ -113,6 +113,16 @@ def test_programs_are_exact_without_help(monkeypatch: pytest.MonkeyPatch, seed: 
     assert found.unique == bool(best.unique[0])
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_programs(seed: int) -> None:
+    """The relaxation's never exceeds the least cost, and that of the program in integers is the least cost."""
+    excess = random_tournament(15, seed)
+    cost = order_cost(excess, best_orders(torch.from_numpy(excess)[None], 0.0).order[0].numpy())
+    program = linear_ordering.Program(excess)
+    assert cost / 2 < program.solve(np.inf, integral=False)[1] <= cost
+    assert program.solve(np.inf, integral=True)[1] == cost
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_many_items_in_groups(seed: int) -> None:
     """Two cycles of groups, 9 items each, the second group above: dynamic programming on each is the truth."""

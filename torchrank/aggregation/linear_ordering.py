@@ -36,7 +36,7 @@ def best_order(
 ) -> Solution:
     """The least costly order, or the best one found in about so many seconds."""
     deadline = time.monotonic() + seconds
-    program = _Program(excess)
+    program = Program(excess)
     order = local_order(excess)
     bound = 0.0
     for integral in (False, True):
@@ -53,7 +53,7 @@ def best_order(
     return Solution(order, cost, unique=_is_unique(program, order, deadline))
 
 
-def _is_unique(program: "_Program", order: np.ndarray, deadline: float) -> bool:
+def _is_unique(program: "Program", order: np.ndarray, deadline: float) -> bool:
     if has_equal_neighbour(program.excess, order, program.tolerance):
         return False
     program.exclude(order)
@@ -63,7 +63,7 @@ def _is_unique(program: "_Program", order: np.ndarray, deadline: float) -> bool:
     return bound > order_cost(program.excess, order) + program.tolerance
 
 
-class _Program:
+class Program:
     """The linear-ordering program with the constraints met so far."""
 
     def __init__(self, excess: np.ndarray) -> None:
