@@ -6,6 +6,7 @@ import importlib
 from benchmarks.registry import BENCHMARKS, Recorder
 
 MODULES = (
+    "benchmarks.aggregation",
     "benchmarks.conditional",
     *(f"benchmarks.ops.{name}" for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed")),
 )
