@@ -8,9 +8,10 @@ from tests.oracles import label_ranking as oracle
 from torchrank import borda
 from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
 from torchrank.clustering.label_ranking_clusters import ebms, k_o_means, most_frequent
-from torchrank.clustering.rank_tree import Training, strict_scores
+from torchrank.clustering.rank_tree import Training
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS, circles, drop_labels
 from torchrank.metrics.label_ranking import label_ranking_loss
+from torchrank.models.mm_pl_orders import strict_scores
 
 NAN = math.nan
 

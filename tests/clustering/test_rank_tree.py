@@ -11,11 +11,11 @@ from torchrank.clustering.rank_tree import (
     mean_mallows_distance,
     pruned_rank_tree,
     rank_tree,
-    strict_scores,
     tree_with_centers,
 )
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS, circles
 from torchrank.metrics.label_ranking import label_ranking_loss
+from torchrank.models.mm_pl_orders import strict_scores
 
 NAN = math.nan
 

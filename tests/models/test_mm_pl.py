@@ -28,7 +28,7 @@ def random_problem(seed=0, N=7, d=3, L=4, K=3, P=2, missing=0.0):
 def expected_log_prob(model, X, Y, missing="interleaving"):
     parameters = (model.prototypes, model.membership, model.logits)
     arrays = [p.detach().numpy() for p in parameters]
-    return oracle.log_likelihood(X.numpy(), Y.numpy(), *arrays, float(model.sigma), missing)
+    return oracle.log_likelihood(X.numpy(), Y.numpy(), *arrays, model.sigma.item(), missing)
 
 
 def test_gates_are_those_of_the_definition():
@@ -76,7 +76,7 @@ def test_one_pair_as_a_partial_and_as_a_top_list():
 def test_order_is_read_best_first():
     model = MMPL(1, 3, 1, 1, dtype=torch.float64)
     with torch.no_grad():
-        model.logits.copy_(torch.tensor([[3.0, 2.0, 1.0]]).log())
+        model.logits.copy_(torch.tensor([[3.0, 2.0, 1.0]], dtype=torch.float64).log())
     Y = torch.tensor([[2.0, 1.0, 3.0]], dtype=torch.float64)  # label 2, then 0, then 1
     assert model.log_prob(torch.zeros(1, 1).double(), Y).exp().item() == pytest.approx(0.1, abs=1e-14)
 

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from torchrank.aggregation.borda import expected_sign_sums
-from torchrank.clustering.rank_tree import Training, strict_scores
+from torchrank.clustering.rank_tree import Training
 from torchrank.kernels.kendall import kendall_distance
+from torchrank.models.mm_pl_orders import strict_scores
 
 _NEIGHBORS = 20  # rows whose ranking completes a partial one
 _DISTINCT = 2000  # rankings that blurring compares with each other

@@ -11,6 +11,7 @@ from torch import Tensor
 from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.cpu.parallel import run_tiles
 from torchrank.kernels.kendall import kendall_distance
+from torchrank.models.mm_pl_orders import strict_scores
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.validate import check_at_least, check_choice, check_count, check_features
 
@@ -97,14 +98,6 @@ class Training:
         sums = torch.zeros_like(otherwise).index_add_(0, cluster, self.votes)
         rows = cluster.bincount(minlength=len(otherwise))[:, None]
         return torch.where(rows > 0, strict_scores(sums / rows.clamp(min=1)), otherwise)
-
-
-def strict_scores(scores: Tensor) -> Tensor:
-    """Scores L to 1 in the same order, ties going to the lower label."""
-    L = scores.shape[-1]
-    order = scores.argsort(dim=-1, descending=True, stable=True)
-    points = torch.arange(L, 0, -1, dtype=torch.float64, device=scores.device).expand_as(order)
-    return torch.empty(order.shape, dtype=torch.float64, device=scores.device).scatter_(-1, order, points)
 
 
 def tree_with_centers(

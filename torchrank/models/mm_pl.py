@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torchrank.distributions.choices import log_prob
 from torchrank.models.mm_pl_fit import MMPLFit, fit_mixture
 from torchrank.models.mm_pl_likelihood import Mixture, log_gates, squared_distances
-from torchrank.models.mm_pl_orders import Missing, label_choices, untied_ranks
+from torchrank.models.mm_pl_orders import Missing, label_choices, strict_scores, untied_ranks
 from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.rankings.validate import check_choice, check_count
 
@@ -129,9 +129,7 @@ class MMPL(nn.Module):
         """
         check_choice(method, "method", PREDICTIONS)
         if method == "nearest":
-            orders = self.central_orders
-            points = torch.arange(orders.shape[1], 0, -1, dtype=self.logits.dtype, device=orders.device)
-            return torch.empty_like(self.logits).scatter_(1, orders, points.expand_as(orders))[self.predict_cluster(X)]
+            return strict_scores(self.logits.detach()).to(self.logits)[self.predict_cluster(X)]
         beats = torch.sigmoid(self.logits[:, :, None] - self.logits[:, None, :]).sum(-1) - 0.5  # not itself
         return self(X).exp() @ beats
 
@@ -190,7 +188,8 @@ class MMPL(nn.Module):
     def extra_repr(self) -> str:
         """Sizes, as ``print`` shows them."""
         (M, d), (K, L) = self.prototypes.shape, self.logits.shape
-        return f"n_features={d}, n_labels={L}, n_clusters={K}, n_prototypes={M // K}, sigma={float(self.sigma):.3g}"
+        sigma = float(self.sigma.detach())
+        return f"n_features={d}, n_labels={L}, n_clusters={K}, n_prototypes={M // K}, sigma={sigma:.3g}"
 
     def _check_features(self, X: Tensor) -> None:
         if X.ndim != 2 or X.shape[1] != self.prototypes.shape[1]:

@@ -12,7 +12,7 @@ from torchrank.kernels.kendall import kendall_distance
 from torchrank.linalg import ConvergenceWarning
 from torchrank.models.mm_pl_em import Plan, Rows, run_pass
 from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
-from torchrank.models.mm_pl_orders import Missing, label_choices, label_votes, untied_ranks
+from torchrank.models.mm_pl_orders import Missing, label_choices, label_votes, strict_scores, untied_ranks
 from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.models.mm_pl_start import mm_logits, spacing, start_at_random, start_from_cells
 from torchrank.ops.dense_ranks import dense_ranks
@@ -22,6 +22,7 @@ _BATCH = 256  # rows per update on devices other than the CPU
 _FEATURE_RATIO = 100.0  # of standard deviations; Euclidean distances then see one feature alone
 _PL_STEPS = 30
 _REASSIGNMENTS = 10
+_TIE = 1e-4  # least difference of logits of a central ranking
 
 
 @dataclass(frozen=True)
@@ -187,14 +188,15 @@ def _central_logits(rows: Rows, mixture: Mixture, cell: Tensor, prior: float) ->
     fitted = mm_logits(rows.choices, won, torch.zeros_like(mixture.logits), prior, _PL_STEPS)
     votes = won.T @ rows.votes
     order = votes.argsort(dim=-1, descending=True, stable=True)
-    reordered = torch.empty_like(fitted).scatter_(1, order, fitted.sort(-1, descending=True).values)
+    apart = _TIE * torch.arange(votes.shape[1], device=votes.device)  # equal scores would forget the order
+    reordered = torch.empty_like(fitted).scatter_(1, order, fitted.sort(-1, descending=True).values - apart.to(fitted))
     return torch.where(won.sum(0)[:, None] > 0, reordered, mixture.logits)
 
 
 def center_distances(ranks: Tensor, logits: Tensor) -> Tensor:
     """For each row and each central ranking, the share of the row's pairs of labels that it orders the other way."""
     scores = ranks.to(torch.float64).masked_fill(ranks < 0, torch.nan)
-    return kendall_distance(scores, logits.double(), tie_penalty=0.0, normalize=True, missing="pairwise")
+    return kendall_distance(scores, strict_scores(logits), tie_penalty=0.0, normalize=True, missing="pairwise")
 
 
 def nearest_loss(X: Tensor, ranks: Tensor, mixture: Mixture) -> float:

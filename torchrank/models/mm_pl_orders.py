@@ -46,6 +46,14 @@ def label_votes(ranks: Tensor, missing: Missing) -> Tensor:
     return (ranks.shape[-1] + 1 + sums) / 2
 
 
+def strict_scores(scores: Tensor) -> Tensor:
+    """Scores L to 1 in the same order, ties going to the lower label."""
+    L = scores.shape[-1]
+    order = scores.argsort(dim=-1, descending=True, stable=True)
+    points = torch.arange(L, 0, -1, dtype=torch.float64, device=scores.device).expand_as(order)
+    return torch.empty(order.shape, dtype=torch.float64, device=scores.device).scatter_(-1, order, points)
+
+
 def _topk_rows(ranks: Tensor, missing: Missing) -> Tensor | None:
     """Which rows are top-k lists, ``(N, 1)``; None where a word says it for all."""
     if not isinstance(missing, Tensor):

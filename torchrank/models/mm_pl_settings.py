@@ -78,7 +78,10 @@ class EMSettings:
 
     @classmethod
     def paper(cls) -> "EMSettings":
-        """Algorithm 2 and Section 7 of Grbovic et al. (2013), with the signs of equation 30 corrected."""
+        """Algorithm 2 and Section 7 of Grbovic et al. (2013), with the signs of equation 30 corrected.
+
+        For comparison: the stopping rule ends long before the width has fallen below the distances of prototypes.
+        """
         return cls(
             start="random",
             n_updates=10_000_000,
