@@ -42,9 +42,9 @@ def kemeny(
     with :math:`n_d` the number of item pairs that two rankings order oppositely (Kemeny, Daedalus 88, 1959). A pair
     that :math:`x_r` ties, or says nothing of, costs nothing whatever its order in y.
 
-    Up to 16 items it is found by dynamic programming over subsets. Beyond, items are first divided into groups of which
-    each beats the next by majorities, which any optimal ranking keeps (Truchon, 1998); groups of more than 16 items are
-    solved as linear-ordering programs by HiGHS. That is fast for rankings that have something in common, but takes
+    Up to 16 items it is found by dynamic programming over subsets. Beyond, items are first divided into the strongly
+    connected groups of the graph of majorities; between groups every optimal ranking keeps the majorities (Truchon,
+    1998). Groups of more than 16 items are solved as linear-ordering programs by HiGHS. That is fast for rankings that have something in common, but takes
     exponential time at worst: when the time limit is reached, the best ranking found and its proven gap come back.
 
     Tie rule: of several optimal rankings, up to 16 items, the one whose order comes first in lexicographic order, so
