@@ -1,11 +1,16 @@
 """Adapters to scikit-learn, which this package alone of torchrank imports."""
 
+from torchrank.estimators.classification import AllPairsMajorityVote, TopScoringPairs, TSPSelector
+from torchrank.estimators.classification_kernels import GramNormalizer, KernelFisherDiscriminant
 from torchrank.estimators.clustering import KernelKMeans, RankingKMeans
 from torchrank.estimators.kronecker import KroneckerRLS
 from torchrank.estimators.kronecker_cv import KroneckerRLSCV
 from torchrank.estimators.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
 
 __all__ = [
+    "AllPairsMajorityVote",
+    "GramNormalizer",
+    "KernelFisherDiscriminant",
     "KernelGaussianMixture",
     "KernelKMeans",
     "KernelMallowsMixture",
@@ -13,4 +18,6 @@ __all__ = [
     "KroneckerRLSCV",
     "MallowsMixture",
     "RankingKMeans",
+    "TSPSelector",
+    "TopScoringPairs",
 ]

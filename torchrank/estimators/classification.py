@@ -1,0 +1,183 @@
+"""Classifiers by pairs of items, and the selection of items in them, as scikit-learn estimators."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from torchrank.classification import AllPairsMajorityVote as AllPairsMajorityVoteModule
+from torchrank.classification import ScoredPairs, paired_items, top_scoring_pairs
+from torchrank.classification import TopScoringPairs as TopScoringPairsModule
+from torchrank.classification.labels import class_pairs
+from torchrank.rankings.validate import as_scores
+
+
+def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The classes in ``y``, sorted, and the number of each sample's class.
+
+    Raises:
+        ValueError: labels of a regression problem, or only one class.
+    """
+    check_classification_targets(y)
+    classes, numbers = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y has one class only, {classes[0]!r}; a classifier needs samples of at least 2")
+    return classes, numbers.reshape(-1)
+
+
+class _DecisionMixin(ClassifierMixin):
+    """Prediction from decision values."""
+
+    def predict(self: Any, X: Any) -> np.ndarray:
+        """Classes ``(m,)`` of samples; the first of ``classes_`` among equals."""
+        decision = self.decision_function(X)
+        return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+
+
+class TopScoringPairs(_DecisionMixin, BaseEstimator):
+    """Majority vote of the k pairs of features whose order tells classes apart best (TSP, k-TSP).
+
+    Only the order of features within a sample matters. Several classes are decided one against one. See
+    :func:`torchrank.classification.top_scoring_pairs` for scores, ties and sources.
+
+    Args:
+        k: pairs for each pair of classes.
+        disjoint: no feature in two pairs.
+
+    Attributes:
+        classes_: class labels, sorted.
+        pairs_: ``(class pairs, k, 2)`` features: the first above the second speaks for the second class of the pair.
+            Class pairs are ordered (0, 1), (0, 2), ..., (1, 2), ...
+        scores_: ``(class pairs, k)`` scores of the pairs, from 0 to 1, best first.
+        model_: the :class:`torchrank.classification.TopScoringPairs` module.
+        n_features_in_: columns of ``X``.
+    """
+
+    def __init__(self, k: int = 1, *, disjoint: bool = False) -> None:
+        self.k = k
+        self.disjoint = disjoint
+
+    def fit(self, X: Any, y: Any) -> "TopScoringPairs":
+        """Choose pairs for samples ``(m, n)`` and their classes ``(m,)``.
+
+        Raises:
+            ValueError: NaN, only one class, or ``k`` larger than the number of pairs.
+        """
+        X, y = validate_data(self, X, y, ensure_min_features=2)
+        self.classes_, numbers = encode_classes(y)
+        module = TopScoringPairsModule(self.k, n_classes=len(self.classes_), disjoint=self.disjoint)
+        self.model_ = module.fit(as_scores(X)[0], numbers)
+        self.pairs_ = torch.stack([self.model_.above, self.model_.below], dim=2).numpy()
+        self.scores_ = self.model_.score.numpy()
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Votes for the second class minus votes for the first divided by k, ``(m,)``; ``(m, classes)`` for more.
+
+        For more than two classes: how many other classes each wins against, plus less than 1/3 either way by margins.
+        """
+        check_is_fitted(self)
+        return self.model_(as_scores(validate_data(self, X, reset=False))[0]).numpy()
+
+
+class AllPairsMajorityVote(_DecisionMixin, BaseEstimator):
+    """Majority vote of all pairs of features, each for the class in which its order is more frequent (APMV).
+
+    The pairs are too many to keep, so they are scored again at every prediction: predict many samples at once.
+
+    Args:
+        ties: "half" is neutral; "strict" reproduces published accuracies, see
+            :func:`torchrank.classification.all_pairs_margins`.
+
+    Attributes:
+        classes_: class labels, sorted.
+        model_: the :class:`torchrank.classification.AllPairsMajorityVote` module, which holds the training samples.
+        n_features_in_: columns of ``X``.
+    """
+
+    def __init__(self, *, ties: str = "half") -> None:
+        self.ties = ties
+
+    def fit(self, X: Any, y: Any) -> "AllPairsMajorityVote":
+        """Keep samples ``(m, n)`` and their classes ``(m,)``.
+
+        Raises:
+            ValueError: NaN, or only one class.
+        """
+        X, y = validate_data(self, X, y, ensure_min_features=2)
+        self.classes_, numbers = encode_classes(y)
+        self.model_ = AllPairsMajorityVoteModule(as_scores(X)[0].clone(), numbers, ties=self.ties)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Votes for the second class minus votes for the first, as a share of all pairs, ``(m,)``.
+
+        ``(m, classes)`` for more than two classes, as for :class:`TopScoringPairs`.
+        """
+        check_is_fitted(self)
+        return self.model_(as_scores(validate_data(self, X, reset=False))[0]).numpy()
+
+
+class TSPSelector(SelectorMixin, BaseEstimator):
+    """Keep the features in the k top scoring pairs, of every pair of classes (Shi et al., 2011).
+
+    Args:
+        k: pairs for each pair of classes.
+        disjoint: no feature in two pairs; then 2 k features are kept.
+
+    Attributes:
+        classes_: class labels, sorted.
+        pairs_: ``(class pairs, k, 2)`` features, best pairs first.
+        n_features_in_: columns of ``X``.
+
+    References:
+        Shi, Ray, Zhu and Kon, Top scoring pairs for feature selection in machine learning and applications to cancer
+        outcome prediction, BMC Bioinformatics 12, 2011, doi:10.1186/1471-2105-12-375.
+    """
+
+    def __init__(self, k: int = 10, *, disjoint: bool = False) -> None:
+        self.k = k
+        self.disjoint = disjoint
+
+    def fit(self, X: Any, y: Any) -> "TSPSelector":
+        """Choose features by samples ``(m, n)`` and their classes ``(m,)``.
+
+        Raises:
+            ValueError: NaN, only one class, or ``k`` larger than the number of pairs.
+        """
+        X, y = validate_data(self, X, y, ensure_min_features=2)
+        self.classes_, numbers = encode_classes(y)
+        found = []
+        for first, second in class_pairs(len(self.classes_)):
+            of_two = (numbers == first) | (numbers == second)
+            found.append(top_scoring_pairs(X[of_two], numbers[of_two] == second, self.k, disjoint=self.disjoint))
+        self.pairs_ = np.stack([np.stack([pairs.above, pairs.below], axis=1) for pairs in found])
+        return self
+
+    def supports(self, ks: Sequence[int]) -> np.ndarray:
+        """Which features the first ``ks[0]`` pairs would keep, and so on: ``(len(ks), n)`` bool, from one fit.
+
+        Raises:
+            ValueError: a number of pairs that is not from 1 to ``k``.
+        """
+        check_is_fitted(self)
+        if not all(1 <= size <= self.pairs_.shape[1] for size in ks):
+            raise ValueError(f"ks={list(ks)} is out of range; the fit has 1 to {self.pairs_.shape[1]} pairs")
+        masks = np.zeros((len(ks), self.n_features_in_), bool)
+        for pairs in self.pairs_:
+            scored = ScoredPairs(pairs[:, 0], pairs[:, 1], None, None)
+            masks |= paired_items(scored, self.n_features_in_, ks).numpy()
+        return masks
+
+    def _get_support_mask(self) -> np.ndarray:
+        return self.supports([self.pairs_.shape[1]])[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

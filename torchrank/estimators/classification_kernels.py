@@ -1,0 +1,189 @@
+"""Kernel Fisher discriminants, and the centring and scaling of precomputed kernels, as scikit-learn estimators."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from torchrank.classification import FisherDiscriminant, fisher_discriminant
+from torchrank.estimators.classification import _DecisionMixin, encode_classes
+from torchrank.kernels.kendall import kendall_gram
+from torchrank.kernels.normalize import center_gram, normalize_gram
+
+
+class KernelFisherDiscriminant(_DecisionMixin, BaseEstimator):
+    """Kernel Fisher discriminant; several classes by the nearest class mean in the metric of the within-class scatter.
+
+    See :func:`torchrank.classification.fisher_discriminant` for the equations and sources. The decision values are not
+    probabilities; for those wrap it in ``sklearn.calibration.CalibratedClassifierCV``.
+
+    Args:
+        ridge: above 0, on the scale of the kernel; see :class:`GramNormalizer`.
+        kernel: "kendall", "precomputed", a name that ``sklearn.metrics.pairwise.pairwise_kernels`` knows, or a function
+            of ``(r, d)`` and ``(s, d)`` giving ``(r, s)``, such as the kernels of this library.
+        kernel_params: further arguments of a named kernel.
+        ridge_on: "kernel" or "scatter".
+        threshold: "midpoint" between the projected class means, or "zero".
+
+    Attributes:
+        classes_: class labels, sorted.
+        discriminant_: duals ``(m, classes)`` and offsets ``(classes,)`` of the discriminant functions.
+        X_fit_: the training samples; None for ``kernel="precomputed"``.
+        n_features_in_: columns of ``X``.
+    """
+
+    def __init__(
+        self,
+        ridge: float = 1e-3,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "kendall",
+        kernel_params: dict[str, Any] | None = None,
+        ridge_on: str = "kernel",
+        threshold: str = "midpoint",
+    ) -> None:
+        self.ridge = ridge
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.ridge_on = ridge_on
+        self.threshold = threshold
+
+    def fit(self, X: Any, y: Any) -> "KernelFisherDiscriminant":
+        """Learn from samples ``(m, n)``, or their kernel matrix ``(m, m)``, and classes ``(m,)``.
+
+        Raises:
+            ValueError: NaN, only one class, a kernel matrix that is not square and symmetric, or an unknown choice.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_features=2 if self.kernel == "kendall" else 1)
+        self.classes_, numbers = encode_classes(y)
+        self.X_fit_ = None if self.kernel == "precomputed" else X
+        discriminant = fisher_discriminant(
+            X if self.X_fit_ is None else self._gram(X, X),
+            numbers,
+            n_classes=len(self.classes_),
+            ridge=self.ridge,
+            ridge_on=self.ridge_on,
+            threshold=self.threshold,
+        )
+        self.discriminant_: FisherDiscriminant = discriminant
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Discriminant functions ``(m2, classes)``; for two classes that of the second minus that of the first."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self.discriminant_.decision(X if self.X_fit_ is None else self._gram(X, self.X_fit_))
+
+    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        if callable(self.kernel):
+            return np.asarray(self.kernel(X, Y), dtype=np.float64)
+        if self.kernel == "kendall":
+            return kendall_gram(X, Y, **(self.kernel_params or {}))
+        return pairwise_kernels(X, Y, metric=self.kernel, **(self.kernel_params or {}))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+class GramNormalizer(TransformerMixin, BaseEstimator):
+    """Centre a precomputed kernel on the training samples and scale its feature vectors to unit norm.
+
+    Fit it to the square matrix of the training samples and transform that or a block of other against training samples;
+    in a pipeline before an estimator with ``kernel="precomputed"`` cross-validation cuts both sides of the matrix. The
+    squared norm k(x, x) of other samples is not in the block, and has to be known to scale them::
+
+        make_pipeline(GramNormalizer(self_kernel=1.0), SVC(kernel="precomputed"))  # Kendall kernel, variant "b"
+
+    Args:
+        center: subtract the mean feature vector of the training samples.
+        scale: divide feature vectors by their norm; those of norm 0 stay 0.
+        self_kernel: k(x, x) where it is the same for all x, as 1 for the Kendall kernel of samples that are not
+            constant, and for RBF kernels. None: give it to :meth:`transform`.
+
+    Attributes:
+        K_fit_: the training matrix as it was given.
+        n_features_in_: number of training samples.
+    """
+
+    def __init__(self, *, center: bool = True, scale: bool = True, self_kernel: float | None = None) -> None:
+        self.center = center
+        self.scale = scale
+        self.self_kernel = self_kernel
+
+    def fit(self, K: Any, y: Any = None) -> "GramNormalizer":
+        """Keep the kernel matrix ``(m, m)`` of the training samples; ``y`` is not used.
+
+        Raises:
+            ValueError: not square, not symmetric, or not finite.
+        """
+        K = validate_data(self, K, dtype=[np.float64, np.float32])
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(
+                f"K has shape {K.shape}; fit takes the square kernel matrix of the training samples, transform also "
+                "blocks of other samples (rows) against those"
+            )
+        center_gram(K)  # refuses a matrix that is not symmetric
+        self.K_fit_ = K.copy()
+        return self
+
+    def transform(self, K: Any, self_kernel: Any = None) -> np.ndarray:
+        """Centred and scaled block.
+
+        Args:
+            K: ``(m2, m)`` kernel of any samples against the training samples. The training matrix itself is recognised
+                by its entries, and has k(x, x) on its diagonal.
+            self_kernel: ``(m2,)`` or a number, k(x, x) of the rows; None: the estimator's.
+
+        Raises:
+            ValueError: other columns than training samples, or k(x, x) that is missing, of another length, or so small
+                that no feature vectors have these inner products.
+        """
+        check_is_fitted(self)
+        K = validate_data(self, K, reset=False, dtype=[np.float64, np.float32])
+        train = center_gram(self.K_fit_) if self.center else self.K_fit_
+        if np.array_equal(K, self.K_fit_):
+            return normalize_gram(train) if self.scale else train.copy()
+        block = center_gram(K, self.K_fit_) if self.center else K
+        if not self.scale:
+            return block
+        norms = self._norms(K, self.self_kernel if self_kernel is None else self_kernel)
+        if self.center:
+            norms = self._centred_norms(norms, K)
+        return normalize_gram(block, norms.astype(K.dtype), train.diagonal())
+
+    def _norms(self, K: np.ndarray, given: Any) -> np.ndarray:
+        """Squared norms of the rows' feature vectors before centring, as they were given."""
+        if given is None:
+            raise ValueError(
+                "scaling rows that are not the training samples needs self_kernel, their k(x, x): pass it to "
+                "transform, or to the constructor where it is the same for all samples"
+            )
+        norms = check_array(given, ensure_2d=False, dtype=np.float64) if np.ndim(given) else np.float64(given)
+        if np.ndim(norms) and np.shape(norms) != (len(K),):
+            raise ValueError(f"self_kernel has shape {np.shape(norms)}; K has {len(K)} rows")
+        return np.broadcast_to(norms, len(K))
+
+    def _centred_norms(self, norms: np.ndarray, K: np.ndarray) -> np.ndarray:
+        """Squared norms after the mean of the training samples has been subtracted; rounding may not make one negative.
+
+        |x - mean|^2 = k(x, x) - 2 mean_i k(x, x_i) + mean_ij k(x_i, x_j)
+        """
+        train_mean = self.K_fit_.mean(dtype=np.float64)
+        centred = norms - 2 * K.mean(axis=1, dtype=np.float64) + train_mean
+        tolerance = 100 * np.finfo(K.dtype).eps * (np.abs(norms) + np.abs(train_mean))
+        if (centred < -tolerance).any():
+            row = int((centred < -tolerance).argmax())
+            raise ValueError(
+                f"self_kernel of row {row} is {norms[row]:.6g}, too small beside its kernel with the training samples: "
+                f"the centred feature vector would have the squared norm {centred[row]:.3g}"
+            )
+        return np.where(centred > tolerance, centred, 0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
