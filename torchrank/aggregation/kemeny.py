@@ -44,8 +44,9 @@ def kemeny(
 
     Up to 16 items it is found by dynamic programming over subsets. Beyond, items are first divided into the strongly
     connected groups of the graph of majorities; between groups every optimal ranking keeps the majorities (Truchon,
-    1998). Groups of more than 16 items are solved as linear-ordering programs by HiGHS. That is fast for rankings that have something in common, but takes
-    exponential time at worst: when the time limit is reached, the best ranking found and its proven gap come back.
+    1998). Groups of more than 16 items are solved as linear-ordering programs by HiGHS. That is fast for rankings that
+    have something in common, but takes exponential time at worst: when the time limit is reached, the best ranking
+    found and its proven gap come back.
 
     Tie rule: of several optimal rankings, up to 16 items, the one whose order comes first in lexicographic order, so
     that items of smaller index are preferred. Beyond, this holds of each group of up to 16 items and, as far as

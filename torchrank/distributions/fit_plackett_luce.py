@@ -32,6 +32,7 @@ from torchrank.rankings.validate import (
 )
 
 METHODS = ("newton", "mm")
+_BLOCK_ELEMENTS = 2**15
 _LEAST_GAIN = 1e-4  # of what a Newton step promises, for its length to be accepted (Armijo)
 
 
@@ -123,9 +124,9 @@ def fit_plackett_luce(
     choices, weight = choices_of(ranks[used], missing), weight[used]
     if prior == 0:
         refuse_no_maximum(choices)
-    problem = _Problem(choices, weight, float(prior))
+    problem = _Problem(_in_blocks(choices, weight), float(prior))
     worths = torch.full((scores.shape[-1],), 1 / scores.shape[-1], dtype=torch.float64, device=scores.device)
-    fit = _ascend(problem, worths, method, tol * float(weight.sum()), max_iter)
+    fit = _ascend(problem, worths, method, float(weight.sum()), tol, max_iter)
     return fit if not foreign else fit._replace(**{name: to_numpy(getattr(fit, name)) for name in _ARRAYS})
 
 
@@ -135,12 +136,12 @@ _ARRAYS = ("logits", "covariance", "standard_errors")
 class _Problem(NamedTuple):
     """What is maximised: the penalised log-likelihood, its gradient and its information in the logits."""
 
-    choices: Choices  # (m, n)
-    weights: Tensor  # (m,)
+    blocks: list[tuple[Choices, Tensor]]  # (rows, n) and the weights (rows,) of some rankings
     prior: float
 
     def statistics(self, worths: Tensor) -> ChoiceStatistics:
-        return choice_statistics(self.choices, worths, self.weights)
+        first, *others = (choice_statistics(choices, worths, weights) for choices, weights in self.blocks)
+        return sum(others, start=first)
 
     def objective(self, statistics: ChoiceStatistics, worths: Tensor) -> float:
         log_prior = self.prior * (worths.log() - worths.sum().log()).sum()
@@ -152,19 +153,32 @@ class _Problem(NamedTuple):
 
     def information(self, statistics: ChoiceStatistics, worths: Tensor) -> Tensor:
         """Minus the second derivatives, ``(n, n)``: the covariance of each choice among those on offer, added up."""
-        tails = worths_on_offer(self.choices, worths)
-        until = (self.choices.made / tails).square().cumsum(dim=-1) * self.choices.offered
-        until = until.gather(-1, self.choices.place)
-        # Two items are on offer together until the first of them is placed, and sums over places only grow.
-        together = torch.stack([self.weights @ torch.minimum(until, column[:, None]) for column in until.unbind(-1)])
+        together = sum(_offered_together(choices, worths, weights) for choices, weights in self.blocks)
         share = worths / worths.sum()
         n = worths.shape[0]
         diagonal = worths * statistics.rates + self.prior * n * share
         return diagonal.diag() - worths * worths[:, None] * together - self.prior * n * share * share[:, None]
 
 
-def _ascend(problem: _Problem, worths: Tensor, method: str, tol: float, max_iter: int) -> PlackettLuceFit:
-    """Go uphill from ``worths`` until no derivative exceeds ``tol``."""
+def _offered_together(choices: Choices, worths: Tensor, weights: Tensor) -> Tensor:
+    """Sum of weight / (total worth on offer)^2 over the choices between two items and maybe others, ``(n, n)``."""
+    until = (choices.made / worths_on_offer(choices, worths)).square().cumsum(dim=-1) * choices.offered
+    until = until.gather(-1, choices.place)
+    # Two items are on offer together until the first of them is placed, and sums over places only grow.
+    return torch.stack([weights @ torch.minimum(until, column[:, None]) for column in until.unbind(-1)])
+
+
+def _in_blocks(choices: Choices, weights: Tensor) -> list[tuple[Choices, Tensor]]:
+    """Blocks of rankings: on the CPU such that they stay in cache, and in the calling thread."""
+    m, n = choices.order.shape
+    step = max(1, _BLOCK_ELEMENTS // n) if weights.device.type == "cpu" else max(1, m)
+    spans = [slice(start, start + step) for start in range(0, m, step)]
+    return [(Choices(*(part[span] for part in choices)), weights[span]) for span in spans]
+
+
+def _ascend(problem: _Problem, worths: Tensor, method: str, total: float, tol: float, max_iter: int) -> PlackettLuceFit:
+    """Go uphill from ``worths`` until no derivative exceeds ``tol`` of the total weight."""
+    tol = tol * total
     statistics = problem.statistics(worths)
     objective = [problem.objective(statistics, worths)]
     n_iter = 0
@@ -192,7 +206,7 @@ def _ascend(problem: _Problem, worths: Tensor, method: str, tol: float, max_iter
         standard_errors=covariance.diagonal().sqrt(),
         log_likelihood=float(statistics.log_likelihood),
         objective=objective,
-        gradient=slope / float(problem.weights.sum()),
+        gradient=slope / total,
         n_iter=n_iter,
         converged=slope <= tol,
     )
