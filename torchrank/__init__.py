@@ -2,6 +2,13 @@
 
 from torchrank._version import __version__
 from torchrank.aggregation import borda, copeland, kemeny
+from torchrank.classification import (
+    AllPairsMajorityVote,
+    KernelFisherDiscriminant,
+    TopScoringPairs,
+    fisher_discriminant,
+    top_scoring_pairs,
+)
 from torchrank.clustering import KernelKMeans, RankingKMeans
 from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
 from torchrank.clustering.rank_tree import RankTree, pruned_rank_tree, rank_tree
@@ -36,8 +43,10 @@ from torchrank.rankings.convert import from_orders, from_positions, to_orders, t
 
 __all__ = [
     "MMPL",
+    "AllPairsMajorityVote",
     "EMSettings",
     "KendallKernel",
+    "KernelFisherDiscriminant",
     "KernelGaussianMixture",
     "KernelKMeans",
     "KernelMallowsMixture",
@@ -53,11 +62,13 @@ __all__ = [
     "RankTree",
     "RankingKMeans",
     "SmoothedKendallKernel",
+    "TopScoringPairs",
     "__version__",
     "borda",
     "center_gram",
     "copeland",
     "diffusion_gram",
+    "fisher_discriminant",
     "fit_mallows",
     "fit_plackett_luce",
     "from_orders",
@@ -88,5 +99,6 @@ __all__ = [
     "smoothed_kendall_gram",
     "to_orders",
     "to_positions",
+    "top_scoring_pairs",
     "two_step_rls",
 ]
