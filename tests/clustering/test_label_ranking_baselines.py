@@ -121,7 +121,7 @@ def test_ties_are_for_borda_and_not_for_plackett_luce():
     Y[0, 1] = Y[0, 0]
     kmeans_then_rank(X, Y, 3, seed=0)
     naive_kmeans(X, Y, 3, seed=0)
-    with pytest.raises(ValueError, match="Plackett-Luce has no ties"):
+    with pytest.raises(ValueError, match="Plackett-Luce rankings have no ties"):
         kmeans_then_rank(X, Y, 3, center="plackett-luce", seed=0)
 
 

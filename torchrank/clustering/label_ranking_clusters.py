@@ -47,8 +47,8 @@ def ebms(rows: Training, n_clusters: int, seed: int | None = None) -> Tensor:
     """Exponential blurring mean-shift of Meilă and Bao (JMLR 11, 2010), ``(K, L)`` scores.
 
     Every ranking moves to the Borda ranking of all, weighted by exp(-lam * distance), until none moves. The smallest
-    lam that leaves at least K different rankings is searched for, and the K with most rows are returned. More than
-    2,000 different rankings are sampled from.
+    lam that leaves at least K places is searched for, and the Borda rankings of the rows that went to the K most
+    populated ones are returned. More than 2,000 different rankings are sampled from.
     """
     ranks, counts = torch.unique(rows.ranks, dim=0, return_counts=True)
     if len(ranks) > _DISTINCT:
@@ -58,29 +58,32 @@ def ebms(rows: Training, n_clusters: int, seed: int | None = None) -> Tensor:
         ranks, counts = ranks[drawn], counts[drawn]
     scores = ranks.double().masked_fill(ranks < 0, torch.nan)
     votes = (ranks.shape[1] + 1 + expected_sign_sums(ranks, "interleaving")) / 2
-    low, high = 0.0, 8.0
-    best = _blurred(scores, votes, counts.double(), high)
+    low, high, home = 0.0, 8.0, torch.arange(len(ranks))
     for _ in range(_BANDWIDTHS):
         lam = (low + high) / 2
         found = _blurred(scores, votes, counts.double(), lam)
-        if len(found) >= n_clusters:
-            high, best = lam, found
+        if int(found.max()) + 1 >= n_clusters:
+            high, home = lam, found
         else:
             low = lam
-    return best[:n_clusters]
+    sizes = torch.bincount(home, weights=counts.double())
+    largest = sizes.argsort(descending=True, stable=True)[:n_clusters]
+    sums = torch.zeros(len(sizes), ranks.shape[1], dtype=torch.float64).index_add_(0, home, votes * counts[:, None])
+    return strict_scores(sums / sizes[:, None])[largest]
 
 
 def _blurred(points: Tensor, votes: Tensor, weights: Tensor, lam: float) -> Tensor:
-    """Where the rankings end up, the most populated place first; ``(places, L)`` scores."""
+    """The number of the place where each ranking ends up; places are numbered from 0."""
+    home = torch.arange(len(points))
     for _ in range(_BLURS):
         pull = weights * torch.exp(-lam * kendall_distance(points, tie_penalty=0.0, missing="pairwise"))
         moved = strict_scores(pull @ votes / pull.sum(1, keepdim=True))
         if torch.equal(moved, points):
             break
         points, place = torch.unique(moved, dim=0, return_inverse=True)
+        home, votes = place[home], points
         weights = torch.zeros(len(points), dtype=torch.float64).index_add_(0, place, weights)
-        votes = points
-    return points[weights.argsort(descending=True, stable=True)]
+    return home
 
 
 def k_o_means(rows: Training, n_clusters: int, seed: int | None = None, *, max_iter: int = 100) -> Tensor:
