@@ -12,7 +12,7 @@ from scipy.stats import kendalltau
 from tests.oracles import kernels as oracle
 from tests.oracles.pair_counts import pair_classes
 from tests.strategies import random_scores, score_arrays, score_tensors
-from torchrank import kendall_distance, kendall_features, kendall_gram, pair_counts
+from torchrank import kendall_distance, kendall_features, kendall_gram, mallows_gram, pair_counts
 
 TOLERANCE = {torch.float16: 2**-11, torch.bfloat16: 2**-8, torch.float32: 2**-24, torch.float64: 2**-53}
 
@@ -127,6 +127,19 @@ def test_a_quarter_per_one_sided_tie_is_the_squared_feature_distance(X):
     features = kendall_features(X)
     squared = ((features[:, None] - features[None]) ** 2).sum(-1)
     np.testing.assert_allclose(kendall_distance(X), squared * n * (n - 1) / 8, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", [kendall_distance, mallows_gram])
+def test_penalties_are_not_rounded_to_float32(function):
+    p, X = 0.92187081572453, np.array([[0, 0], [0, 1]])
+    result = function(X, tie_penalty=p)[0, 1]
+    assert result == (p if function is kendall_distance else pytest.approx(np.exp(-p), rel=1e-15))
+
+
+def test_ties_beyond_what_float32_counts():
+    n = 8002
+    X = np.stack([np.zeros(n), np.arange(n)])
+    assert kendall_distance(X, tie_penalty=0.5)[0, 1] == 32_012_001 / 2  # n(n-1)/2 pairs tied in one of them
 
 
 @given(score_arrays(rows=3, dtypes=("int8",)), st.floats(0.5, 1))

@@ -200,7 +200,7 @@ def distance_tensor(
         if tie_penalty == 0.25:  # n_d + t / 4 needs no joint ties: they cancel
             pairs = (c.strict_x + c.strict_y - 2 * c.score).to(torch.float64).clamp_(min=0) / 4
         else:
-            one_sided = c.strict_x + c.strict_y - 2 * c.strict_xy
+            one_sided = (c.strict_x + c.strict_y - 2 * c.strict_xy).to(torch.float64)  # else times a float: float32
             pairs = (c.strict_xy - c.score).to(torch.float64) / 2 + tie_penalty * one_sided
         return pairs / c.pairs.clamp(min=1) if normalize else pairs
 
