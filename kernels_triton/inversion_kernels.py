@@ -95,11 +95,12 @@ def total(counts, EARLIER: tl.constexpr):
 
 @triton.jit
 def rows_of_program(m, m2, SYMMETRIC: tl.constexpr):
-    """The row of x and of y, both counted through the batch, and whether the pair is wanted."""
+    """The row of x and of y, both counted through the batch, the word of the result, and whether it is wanted."""
     pid = tl.program_id(0)
     i, j = pid % m, pid // m % m2
     batch = (pid // m // m2).to(tl.int64)
-    return batch * m + i, batch * m2 + j, (not SYMMETRIC) or i <= j
+    row_x = batch * m + i
+    return row_x, batch * m2 + j, row_x * m2 + j, (not SYMMETRIC) or i <= j
 
 
 @triton.jit(do_not_specialize=["weight", "m", "m2", "n", "stride", "width"])
@@ -124,9 +125,10 @@ def blocks_kernel(
     A program has one pair of rankings and one word of the result to itself. Items that pad the last block come last in
     both orders, so they are discordant with none.
     """
-    row_x, row_y, wanted = rows_of_program(m, m2, SYMMETRIC)
+    row_x, row_y, word, wanted = rows_of_program(m, m2, SYMMETRIC)
     if not wanted:
         return
+    OUT += word  # before the loop: one address to keep through it, not what it is made of
     ORDER_X += row_x * stride
     POSITION_Y += row_y * stride
     t = tl.arange(0, B)
@@ -150,7 +152,6 @@ def blocks_kernel(
             apart += here.to(tl.int64) * (start - tl.cumsum(earlier, 0))
             earlier += here
         together += total(counts, EARLIER=True)
-    OUT += row_x * m2 + row_y % m2
     tl.store(OUT, tl.load(OUT) + weight * (together + tl.sum(apart)))
 
 
@@ -171,9 +172,10 @@ def intervals_kernel(
     B: tl.constexpr,
 ):
     """Add ``weight`` times the discordant pairs in one interval and different blocks; one program for each word."""
-    row_x, row_y, wanted = rows_of_program(m, m2, SYMMETRIC)
+    row_x, row_y, word, wanted = rows_of_program(m, m2, SYMMETRIC)
     if not wanted:
         return
+    OUT += word
     POSITION_X += row_x * stride
     ORDER_Y += row_y * stride
     t = tl.arange(0, B)
@@ -190,7 +192,6 @@ def intervals_kernel(
                     between = count_greater(between, a, b, PACKED)
                 found += total(between, EARLIER=False)
         found += total(counts, EARLIER=True)
-    OUT += row_x * m2 + row_y % m2
     tl.store(OUT, tl.load(OUT) + weight * found)
 
 
