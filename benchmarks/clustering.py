@@ -1,8 +1,8 @@
 """Speed of clustering: ``TORCHRANK_DATA=folder python -m benchmarks.clustering``.
 
-Each timing comes after a check of what was computed. APA are the 5,738 complete ballots of 1980, passed one by one;
-Eurovision 34 countries with six partial ballots each; the last data are random. The first fit of a process, in which
-compiled code is loaded, is not timed.
+APA are the 5,738 complete ballots of 1980, passed one by one; Eurovision 34 countries with six partial ballots each;
+the last data are random. The first fit of each model, in which compiled code may be loaded, is not timed. That the fits
+are right is what the tests are for; here each row says whether they converged.
 """
 
 import time
@@ -29,7 +29,9 @@ def clustering_speed(recorder: Recorder) -> None:
         "Mallows mixture, Borda centres": lambda starts: mallows("borda", starts),
         "Mallows mixture, Copeland centres": lambda starts: mallows("copeland", starts),
         "Mallows mixture, Kemeny centres": lambda starts: mallows("kemeny", starts),
-        "kernel Mallows mixture": lambda starts: KernelMallowsMixture(CANDIDATES, CLUSTERS, n_init=starts),
+        "kernel Mallows mixture": lambda starts: KernelMallowsMixture(
+            CANDIDATES, CLUSTERS, n_init=starts, max_iter=3000
+        ),
         "kernel Gaussian mixture": lambda starts: KernelGaussianMixture(CLUSTERS, n_init=starts),
     }
     for name, model in models.items():
@@ -53,14 +55,14 @@ def eurovision_models() -> list[KernelKMeans]:
 
 def measure(recorder: Recorder, name: str, make: Callable[[], Any], X: Any, repeats: int, starts: int) -> None:
     """Fit ``repeats`` times from different starts, after one fit that is not timed."""
-    seconds, fits = [], []
+    seconds, fits, converged = [], [], True
     for seed in range(repeats + 1):
         made = make()
         models = made if isinstance(made, list) else [made]
         begin = time.perf_counter()
         fits = [model.fit(X, generator=seeded(seed)) for model in models]
         seconds.append(time.perf_counter() - begin)
-        assert all(fit.converged for fit in fits)
+        converged = converged and all(fit.converged for fit in fits)
     middle = median(seconds[1:])
     print(f"{name:<45} {starts:>3} starts  {middle:.4f} s  (from {min(seconds[1:]):.4f} to {max(seconds[1:]):.4f})")
     recorder.append(
@@ -68,6 +70,7 @@ def measure(recorder: Recorder, name: str, make: Callable[[], Any], X: Any, repe
         starts=starts,
         seconds=middle,
         all_seconds=seconds[1:],
+        converged=converged,
         iterations=[fit.n_iter for fit in fits],
         last_objective=[fit.trace[-1] for fit in fits],
     )
