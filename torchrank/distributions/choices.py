@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -89,12 +90,19 @@ def choice_statistics(
     rates = (made / tails).cumsum(dim=-1)
     shape = rates.shape
     by_item = (rates * choices.offered).gather(-1, choices.place.expand(shape))
-    log_prob = torch.where(choices.made, worths.log()[..., choices.order] - tails.log(), 0).sum(dim=-1)
+    log_prob = torch.where(choices.made, worths.log()[..., choices.order] - _log(tails), 0).sum(dim=-1)
     return ChoiceStatistics(
         wins=weights @ made.gather(-1, choices.place),
         rates=(weights[..., None, :] @ by_item).squeeze(-2),
         log_likelihood=torch.where(weights > 0, weights * log_prob, 0).sum(dim=-1),
     )
+
+
+def _log(positive: Tensor) -> Tensor:
+    """Logarithm; on the CPU by NumPy, since torch wakes its threads for as few as 2,048 numbers."""
+    if positive.device.type != "cpu" or positive.requires_grad:
+        return positive.log()
+    return torch.from_numpy(np.log(positive.numpy()))
 
 
 def worths_on_offer(choices: Choices, worths: Tensor) -> Tensor:

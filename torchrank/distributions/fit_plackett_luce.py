@@ -32,7 +32,7 @@ from torchrank.rankings.validate import (
 )
 
 METHODS = ("newton", "mm")
-_BLOCK_ELEMENTS = 2**15
+_BLOCK_ELEMENTS = 2**14  # half of what makes torch wake its own threads
 _LEAST_GAIN = 1e-4  # of what a Newton step promises, for its length to be accepted (Armijo)
 
 
