@@ -58,7 +58,7 @@ def load(folder: Path, name: str) -> Samples:
         m, n = source.shape
         raise FileNotFoundError(
             f"{path} is missing. {name} is the set of {source.origin}, {m} samples x {n} features; the authors' R "
-            "files are in github.com/YunlongJiao/kendallkernel_demo, folder geneexpr/data. Read one there (in R load, in "
+            "files are in github.com/YunlongJiao/kendallkernel_demo, folder geneexpr/data. Read one (in R load, in "
             "Python for example the package rdata) and keep it by "
             f"np.savez_compressed({path.name!r}, X=..., y=..., split=...): y 0 or 1, split 0 for training and 1 for "
             "test samples, left out where there is none."

@@ -143,7 +143,7 @@ def evaluate(samples: Samples, kernels: Kernels, split: Split, grid: Grid) -> di
     y, decisions = samples.y, {}
     inner = list(inner_splits(split.train, y, grid.seed))
     for kernel in KERNELS:
-        correct = sum(_correct(svm_decisions(kernels, kernel, fold, y, grid.costs), y, fold) for fold in inner)
+        correct = sum(right(svm_decisions(kernels, kernel, fold, y, grid.costs), y, fold) for fold in inner)
         cost = grid.costs[int(np.argmax(correct))]
         decisions[f"SVM{kernel}ALL"] = svm_decisions(kernels, kernel, split, y, [cost])[0]
         # The text adds the ridge to the kernel matrix, the authors' program to the scatter, with a threshold of 0.
@@ -156,24 +156,32 @@ def evaluate(samples: Samples, kernels: Kernels, split: Split, grid: Grid) -> di
     return decisions
 
 
-def pair_decisions(samples: Samples, split: Split, inner: list[Split], grid: Grid) -> dict[str, np.ndarray]:
-    """TSP, k-TSP, and support vector machines on the features of top scoring pairs."""
-    y = samples.y
-    votes = np.zeros(len(grid.ks))
-    correct = {kernel: np.zeros((len(grid.ks), len(grid.costs))) for kernel in TOP_KERNELS}
+def inner_counts(samples: Samples, inner: list[Split], grid: Grid) -> dict[str, np.ndarray]:
+    """Right predictions in inner folds: for kTSP ``(ks,)``, for the SVM on features of top pairs ``(ks, costs)``."""
+    shape = (len(grid.ks), len(grid.costs))
+    counts = {"kTSP": np.zeros(shape[0])} | {f"SVM{kernel}TOP": np.zeros(shape) for kernel in TOP_KERNELS}
     for fold in inner:
         pairs = Pairs(samples, fold, grid.ks)
-        votes += _correct(pairs.margins(), y, fold)
+        counts["kTSP"] += right(pairs.margins(), samples.y, fold)
         for index in range(len(grid.ks)):
             kernels = pairs.kernels(index)
             for kernel in TOP_KERNELS:
-                correct[kernel][index] += _correct(svm_decisions(kernels, kernel, fold, y, grid.costs), y, fold)
+                decisions = svm_decisions(kernels, kernel, fold, samples.y, grid.costs)
+                counts[f"SVM{kernel}TOP"][index] += right(decisions, samples.y, fold)
+    return counts
+
+
+def pair_decisions(samples: Samples, split: Split, inner: list[Split], grid: Grid) -> dict[str, np.ndarray]:
+    """TSP, k-TSP, and support vector machines on the features of top scoring pairs."""
+    counts = inner_counts(samples, inner, grid)
     pairs = Pairs(samples, split, grid.ks)
     margins = pairs.margins()
-    decisions = {"TSP": margins[0], "kTSP": margins[int(np.argmax(votes))]}
+    decisions = {"TSP": margins[0], "kTSP": margins[int(np.argmax(counts["kTSP"]))]}
     for kernel in TOP_KERNELS:
-        index, cost = np.unravel_index(np.argmax(correct[kernel]), correct[kernel].shape)
-        decisions[f"SVM{kernel}TOP"] = svm_decisions(pairs.kernels(int(index)), kernel, split, y, [grid.costs[cost]])[0]
+        name = f"SVM{kernel}TOP"
+        index, cost = np.unravel_index(np.argmax(counts[name]), counts[name].shape)
+        kernels = pairs.kernels(int(index))
+        decisions[name] = svm_decisions(kernels, kernel, split, samples.y, [grid.costs[cost]])[0]
     return decisions
 
 
@@ -184,6 +192,6 @@ def scores(decision: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
     return tuple(round(100 * float(part), 4) for part in parts)  # type: ignore[return-value]
 
 
-def _correct(decisions: np.ndarray, y: np.ndarray, split: Split) -> np.ndarray:
+def right(decisions: np.ndarray, y: np.ndarray, split: Split) -> np.ndarray:
     """Right predictions of held-out samples for each row of decision values."""
     return ((decisions > 0) == y[split.test]).sum(axis=1)

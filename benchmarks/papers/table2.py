@@ -50,9 +50,22 @@ Row = dict[str, Any]
 
 def rows_of(path: Path) -> list[Row]:
     """The splits that a file of results holds; a line that a killed run left unfinished is no split."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    rows = (json.loads(line) for line in lines if line.endswith("}"))
+    rows = [_parsed(line) for line in path.read_text().splitlines()] if path.exists() else []
     return [row for row in rows if "split" in row]
+
+
+def _parsed(line: str) -> Row:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        return {}
+
+
+def end_last_line(path: Path) -> None:
+    """Put what comes next on a line of its own, should a killed run have stopped within one."""
+    if path.exists() and not path.read_text().endswith("\n"):
+        with path.open("a") as file:
+            file.write("\n")
 
 
 def run(folder: Path, names: Iterable[str], repeats: int, grid: Grid, path: Path, most: int | None = None) -> list[Row]:
@@ -68,7 +81,9 @@ def run(folder: Path, names: Iterable[str], repeats: int, grid: Grid, path: Path
             with config_context(assume_finite=True, skip_parameter_validation=True):
                 decisions = evaluate(samples, kernels, wanted[number], grid)
             y = samples.y[wanted[number].test]
-            recorder = recorder or Recorder(path.stem, path.parent)
+            if recorder is None:
+                end_last_line(path)
+                recorder = Recorder(path.stem, path.parent)
             recorder.append(data=name, split=number, test=len(y), scores={m: scores(decisions[m], y) for m in METHODS})
     return [row for row in rows_of(path) if row["data"] in names]
 
