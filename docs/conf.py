@@ -4,7 +4,7 @@ import torchrank
 
 project = "torchrank"
 author = "the torchrank authors"
-copyright = "the torchrank authors"  # noqa: A001  (Sphinx wants this name)
+copyright = "the torchrank authors"
 version = release = torchrank.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx.ext.viewcode"]
@@ -20,3 +20,13 @@ autodoc_typehints = "none"  # docstrings say what arguments are, with shapes, wh
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
+
+
+def _skip(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator for the routing of metadata."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
+
+
+def setup(app: object) -> None:
+    """Connect to Sphinx."""
+    app.connect("autodoc-skip-member", _skip)  # type: ignore[attr-defined]
