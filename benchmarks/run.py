@@ -7,6 +7,7 @@ from benchmarks.registry import BENCHMARKS, Recorder
 
 MODULES = (
     "benchmarks.aggregation",
+    "benchmarks.classification",
     "benchmarks.conditional",
     *(f"benchmarks.ops.{name}" for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed")),
 )

@@ -8,7 +8,7 @@ folds and the smallest value among equals. What the paper leaves open is said wh
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
@@ -111,7 +111,7 @@ def svm_decisions(kernels: Kernels, kernel: str, split: Split, y: np.ndarray, co
     return np.array([machine.decision_function(K_test) for machine in machines])
 
 
-def fisher_decision(kernels: Kernels, kernel: str, split: Split, y: np.ndarray, **options: str) -> np.ndarray:
+def fisher_decision(kernels: Kernels, kernel: str, split: Split, y: np.ndarray, **options: Any) -> np.ndarray:
     """Decision values of the test samples."""
     K_train, K_test = kernels.blocks(kernel, split)
     return fisher_discriminant(K_train, y[split.train], n_classes=2, **options).decision(K_test)

@@ -53,7 +53,9 @@ def pair_curves(samples: Samples, grid: Grid) -> dict[str, Curve]:
     (split,), y = splits(samples, 1, grid.seed), samples.y
     counts = inner_counts(samples, list(inner_splits(split.train, y, grid.seed)), grid)
     pairs, share = Pairs(samples, split, grid.ks), 100 / len(split.test)
-    curves = {"kTSP": (grid.ks, (share * right(pairs.margins(), y, split)).tolist(), int(np.argmax(counts["kTSP"])))}
+    curves: dict[str, Curve] = {
+        "kTSP": (grid.ks, (share * right(pairs.margins(), y, split)).tolist(), int(np.argmax(counts["kTSP"])))
+    }
     for kernel in TOP_KERNELS:
         count, accuracy = counts[f"SVM{kernel}TOP"], []
         for index in range(len(grid.ks)):

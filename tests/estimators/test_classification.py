@@ -203,6 +203,7 @@ K = kendall_gram(X)
         (lambda: GramNormalizer().fit(K).transform(K[:, :5]), "X has 5 features, but GramNormalizer is expecting 18"),
         (lambda: GramNormalizer().fit(K).transform(K[:4]), "scaling rows that are not the training samples needs self"),
         (lambda: GramNormalizer().fit(K).transform(K[:4], np.ones(3)), r"self_kernel has shape \(3,\); K has 4 rows"),
+        (lambda: GramNormalizer().fit(K).transform(K[:4], np.nan), "self_kernel has NaN or infinite entries"),
         (lambda: GramNormalizer().fit(K).transform(K[:4], 0.0), "self_kernel of row 0 is 0, too small beside"),
     ],
 )

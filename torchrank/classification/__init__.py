@@ -1,6 +1,7 @@
 """Classification of rankings: top scoring pairs and the majority vote of all pairs, kernel Fisher discriminants."""
 
 from torchrank.classification.fisher import FisherDiscriminant, KernelFisherDiscriminant, fisher_discriminant
+from torchrank.classification.majority_votes import AllPairsMajorityVote, TopScoringPairs
 from torchrank.classification.pair_scores import (
     ScoredPairs,
     all_pairs_margins,
@@ -8,7 +9,6 @@ from torchrank.classification.pair_scores import (
     top_scoring_pairs,
     vote_margins,
 )
-from torchrank.classification.majority_votes import AllPairsMajorityVote, TopScoringPairs
 
 __all__ = [
     "AllPairsMajorityVote",

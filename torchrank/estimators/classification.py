@@ -157,6 +157,7 @@ class TSPSelector(SelectorMixin, BaseEstimator):
             of_two = (numbers == first) | (numbers == second)
             found.append(top_scoring_pairs(X[of_two], numbers[of_two] == second, self.k, disjoint=self.disjoint))
         self.pairs_ = np.stack([np.stack([pairs.above, pairs.below], axis=1) for pairs in found])
+        self._n_features = X.shape[1]
         return self
 
     def supports(self, ks: Sequence[int]) -> np.ndarray:
@@ -168,13 +169,13 @@ class TSPSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         if not all(1 <= size <= self.pairs_.shape[1] for size in ks):
             raise ValueError(f"ks={list(ks)} is out of range; the fit has 1 to {self.pairs_.shape[1]} pairs")
-        masks = np.zeros((len(ks), self.n_features_in_), bool)
-        for pairs in self.pairs_:
-            scored = ScoredPairs(pairs[:, 0], pairs[:, 1], None, None)
-            masks |= paired_items(scored, self.n_features_in_, ks).numpy()
-        return masks
+        masks = [
+            paired_items(ScoredPairs(pairs[:, 0], pairs[:, 1], None, None), self._n_features, ks).numpy()
+            for pairs in self.pairs_
+        ]
+        return np.logical_or.reduce(masks)
 
-    def _get_support_mask(self) -> np.ndarray:
+    def _get_support_mask(self) -> Any:
         return self.supports([self.pairs_.shape[1]])[0]
 
     def __sklearn_tags__(self) -> Any:

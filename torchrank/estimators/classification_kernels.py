@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
 from torchrank.estimators.classification import _DecisionMixin, encode_classes
@@ -162,9 +162,11 @@ class GramNormalizer(TransformerMixin, BaseEstimator):
                 "scaling rows that are not the training samples needs self_kernel, their k(x, x): pass it to "
                 "transform, or to the constructor where it is the same for all samples"
             )
-        norms = check_array(given, ensure_2d=False, dtype=np.float64) if np.ndim(given) else np.float64(given)
-        if np.ndim(norms) and np.shape(norms) != (len(K),):
-            raise ValueError(f"self_kernel has shape {np.shape(norms)}; K has {len(K)} rows")
+        norms = np.asarray(given, dtype=np.float64)
+        if norms.shape not in ((), (len(K),)):
+            raise ValueError(f"self_kernel has shape {norms.shape}; K has {len(K)} rows")
+        if not np.isfinite(norms).all():
+            raise ValueError("self_kernel has NaN or infinite entries; k(x, x) is a finite number")
         return np.broadcast_to(norms, len(K))
 
     def _centred_norms(self, norms: np.ndarray, K: np.ndarray) -> np.ndarray:
