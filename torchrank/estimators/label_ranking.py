@@ -23,7 +23,7 @@ from torchrank.clustering.rank_tree import LOOKAHEAD, pruned_rank_tree, rank_tre
 from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.models.mm_pl import MMPL
 from torchrank.models.mm_pl_settings import EMSettings
-from torchrank.rankings.validate import check_choice
+from torchrank.rankings.validate import check_choice, from_array
 
 TREES = ("iterative", "pruned")
 
@@ -52,8 +52,8 @@ class LabelRankingClusterer(BaseEstimator):
         """
         X, Y = self._validated(X, Y)
         seed = int(check_random_state(getattr(self, "random_state", None)).randint(2**31 - 1))
-        features = torch.from_numpy(X)
-        self.model_ = self._fitted(features, torch.from_numpy(Y), seed)
+        features = from_array(X, "X")
+        self.model_ = self._fitted(features, from_array(Y, "Y"), seed)
         self.labels_ = self.model_.predict_cluster(features).numpy()
         self.central_rankings_ = self._central_scores()
         return self
@@ -64,11 +64,13 @@ class LabelRankingClusterer(BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters ``(N,)`` of features, by the features alone."""
-        return self.model_.predict_cluster(self._features(X)).numpy()
+        features = self._features(X)
+        return self.model_.predict_cluster(features).numpy()
 
     def predict_ranking(self, X: Any) -> np.ndarray:
         """Scores ``(N, L)`` of predicted rankings, larger = preferred."""
-        return self.model_.predict(self._features(X)).detach().numpy()
+        features = self._features(X)
+        return self.model_.predict(features).detach().numpy()
 
     def score(self, X: Any, Y: Any) -> float:
         """Mean Kendall tau between true and predicted rankings, over pairs of labels that the true ones order."""
@@ -91,7 +93,7 @@ class LabelRankingClusterer(BaseEstimator):
 
     def _features(self, X: Any) -> Tensor:
         check_is_fitted(self)
-        return torch.from_numpy(np.asarray(validate_data(self, X, reset=False, dtype=np.float64)))
+        return from_array(np.asarray(validate_data(self, X, reset=False, dtype=np.float64)), "X")
 
     def _central_scores(self) -> np.ndarray:
         orders = self.model_.central_orders.numpy()
@@ -230,9 +232,10 @@ class RankTreeClusterer(LabelRankingClusterer):
             )
         self.converged_, self.n_iter_, self.losses_ = tree.converged, max(1, len(tree.losses)), np.array(tree.losses)
         if not tree.converged:
+            fall = tree.losses[-2] - tree.losses[-1] if self.n_iter_ > 1 else np.inf
             warnings.warn(
                 f"RankTree did not converge in {self.n_iter_} iterations: the last one lowered the training loss by "
-                f"{tree.losses[-2] - tree.losses[-1] if self.n_iter_ > 1 else tree.losses[-1]:.3g}, tol is {self.tol:.3g}",
+                f"{fall:.3g}, tol is {self.tol:.3g}; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=3,
             )
