@@ -115,7 +115,7 @@ def blocks_kernel(
     stride,
     width,  # positions in an interval
     SYMMETRIC: tl.constexpr,
-    HALF: tl.constexpr,  # do all positions fit half precision
+    HALF: tl.constexpr,  # do all positions, and counts of all blocks, fit half precision
     PACKED: tl.constexpr,
     B: tl.constexpr,
     C: tl.constexpr,
@@ -135,9 +135,9 @@ def blocks_kernel(
     earlier = tl.zeros((C,), tl.int32)  # items of earlier blocks in each interval
     apart = tl.zeros((C,), tl.int64)
     together = tl.zeros((), tl.int64)
-    for first in range(0, n, B * EXACT_HALF):
+    for first in range(0, 1 if HALF else n, B * EXACT_HALF):  # without the outer loop's registers where it runs once
         counts = tl.zeros((B, B // 2), tl.int32)
-        for start in range(first, tl.minimum(first + B * EXACT_HALF, n), B):
+        for start in range(first, n if HALF else tl.minimum(first + B * EXACT_HALF, n), B):
             v = tl.load(POSITION_Y + tl.load(ORDER_X + start + t))
             interval = v // width
             if HALF:
@@ -210,7 +210,7 @@ def add_inversions(
     width = block * triton.cdiv(n + 1, block * tile.bins)
     shared = (out, weight, m, m2, n, x.order.shape[1], width, symmetric)
     grid = (b * m * m2,)
-    half = n < pairwise.HALF_RANKS
+    half = n < pairwise.HALF_RANKS and n <= block * EXACT_HALF.value
     packed = out.is_cuda
     blocks_kernel[grid](x.order, y.position, *shared, half, packed, block, tile.bins, num_warps=tile.warps)
     intervals_kernel[grid](x.position, y.order, *shared, width == block, packed, block, num_warps=tile.warps)
