@@ -8,7 +8,7 @@ import torch
 from tests.oracles import clustering as oracle
 from tests.strategies import random_scores
 from torchrank import KendallKernel, MallowsKernel, MultivariateKernel, SmoothedKendallKernel, kendall_gram
-from torchrank.clustering import KernelKMeans
+from torchrank.clustering import KernelKMeans, geometries
 from torchrank.linalg import ConvergenceWarning
 
 
@@ -98,8 +98,10 @@ def test_rows_of_weight_0_have_labels_and_no_influence():
     assert alone.fit(kendall_gram(X[:20])).objective == pytest.approx(fit.objective, rel=1e-12)
 
 
+@pytest.mark.parametrize("few", [0, 2**20])
 @pytest.mark.parametrize("kernel", [KendallKernel(), KendallKernel(variant="a"), SmoothedKendallKernel(window=1.5)])
-def test_explicit_features_give_what_the_gram_matrix_gives(kernel):
+def test_explicit_features_give_what_the_gram_matrix_gives(kernel, few, monkeypatch):
+    monkeypatch.setattr(geometries, "_MANY_NUMBERS", few)  # 0: means are updated by the points that moved
     rng = np.random.default_rng(5)
     X, new = random_scores(rng, "tied", 60, 7), random_scores(rng, "tied", 9, 7)
     X = np.unique(X.argsort(1).argsort(1) // 2, axis=0).astype(float)

@@ -3,7 +3,10 @@
 import torch
 from torch import Tensor
 
+from torchrank.clustering.lloyd import Clusters
+
 _ROUNDING = 1e-12  # relative error that squared distances can have
+_MANY_NUMBERS = 2**20  # of features: below, one product is faster than finding out which points have moved
 
 
 class GramGeometry:
@@ -19,7 +22,7 @@ class GramGeometry:
         centers = self.gram.new_zeros((len(rows), 1, len(self.gram)))
         return centers.scatter_(2, rows[:, None, None], 1.0)
 
-    def centers(self, shares: Tensor, previous: Tensor | None) -> Tensor:
+    def centers(self, shares: Tensor, previous: Clusters | None) -> Tensor:
         """Means of the clusters."""
         return means(shares)
 
@@ -42,9 +45,17 @@ class FeatureGeometry:
         """Points by number as centres."""
         return self.features[rows][:, None]
 
-    def centers(self, shares: Tensor, previous: Tensor | None) -> Tensor:
-        """Means of the clusters."""
-        return means(shares) @ self.features
+    def centers(self, shares: Tensor, previous: Clusters | None) -> Tensor:
+        """Means of the clusters; of many points on the CPU from the previous means and the points that moved."""
+        if previous is None or self.features.device.type != "cpu" or self.features.numel() < _MANY_NUMBERS:
+            return means(shares) @ self.features
+        sums = previous.centers * previous.shares.sum(-1, keepdim=True)
+        change = shares - previous.shares
+        for start, moved in enumerate((change != 0).any(dim=1)):
+            rows = moved.nonzero()[:, 0]
+            sums[start] += change[start][:, rows] @ self.features[rows]
+        total = shares.sum(-1, keepdim=True)
+        return sums / torch.where(total > 0, total, 1)
 
     def distances(self, centers: Tensor) -> Tensor:
         """Squared Euclidean distances."""

@@ -16,6 +16,13 @@ INITS = ("k-means++", "random")
 _BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x rows stay below
 
 
+class Clusters(NamedTuple):
+    """Clusters of some starts."""
+
+    shares: Tensor  # (s, c, m) float64 what every point contributes
+    centers: Tensor  # (s, c, q)
+
+
 class Geometry(Protocol):
     """What Lloyd's algorithm asks of m weighted points; centres are ``(s, c, q)`` whatever q means."""
 
@@ -26,7 +33,7 @@ class Geometry(Protocol):
         """Points ``(s,)`` by number, each as the one centre of a start: ``(s, 1, q)``."""
         ...
 
-    def centers(self, shares: Tensor, previous: Tensor | None) -> Tensor:
+    def centers(self, shares: Tensor, previous: "Clusters | None") -> Tensor:
         """Centres of clusters to which the points contribute ``shares`` ``(s, c, m)``; anything for empty ones."""
         ...
 
@@ -151,12 +158,12 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> 
     )
     objectives = torch.full((s,), math.inf, dtype=torch.float64, device=labels.device)
     kept: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
-    traces, centers = [], None
+    traces, clusters = [], None
     for n_iter in range(1, max_iter + 1):
         shares = _one_hot(labels, n_clusters) * weights
         filled = shares.sum(-1) > 0
-        centers = geometry.centers(shares, centers)
-        costs = geometry.distances(centers).masked_fill(~filled[..., None], math.inf)
+        clusters = Clusters(shares, geometry.centers(shares, clusters))
+        costs = geometry.distances(clusters.centers).masked_fill(~filled[..., None], math.inf)
         nearest, cost = nearest_centers(costs, geometry.tolerance)
         objective = cost @ weights
         reseeded = _fill_empty(nearest, cost, geometry, n_clusters)
@@ -167,8 +174,8 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> 
         going = ~done
         for place, start in enumerate(active.tolist()):
             if done[place] or n_iter == max_iter:
-                kept[start] = labels[place], centers[place].clone(), filled[place]
-        active, labels, centers = active[going], reseeded[going], centers[going]
+                kept[start] = labels[place], clusters.centers[place].clone(), filled[place]
+        active, labels, clusters = active[going], reseeded[going], Clusters(*(part[going] for part in clusters))
         if len(active) == 0:
             break
     best = int(objectives.argmin())
@@ -180,8 +187,11 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> 
 
 def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
     """The first of the cheapest centres, costs within ``tolerance`` being equal, and its cost; both ``(..., m)``."""
-    lowest = costs.amin(dim=-2, keepdim=True)
-    labels = (costs <= lowest + tolerance).to(torch.uint8).argmax(dim=-2)
+    limit = costs.amin(dim=-2) + tolerance
+    last = costs.shape[-2] - 1
+    labels = torch.full(limit.shape, last, dtype=torch.int64, device=costs.device)
+    for center in range(last - 1, -1, -1):  # many times faster than argmax across this dimension
+        labels.masked_fill_(costs[..., center, :] <= limit, center)
     return labels, costs.gather(-2, labels.unsqueeze(-2)).squeeze(-2)
 
 

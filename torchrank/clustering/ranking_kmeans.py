@@ -6,7 +6,15 @@ import torch
 from torch import Tensor, nn
 
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
-from torchrank.clustering.lloyd import KMeansFit, check_clustering, labels_of_all, lloyd, nearest_centers, start_labels
+from torchrank.clustering.lloyd import (
+    Clusters,
+    KMeansFit,
+    check_clustering,
+    labels_of_all,
+    lloyd,
+    nearest_centers,
+    start_labels,
+)
 from torchrank.clustering.points import row_weights
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.ops.dense_ranks import dense_ranks
@@ -163,14 +171,14 @@ class _RankingGeometry:
         falling = torch.arange(order.shape[-1] - 1, -1, -1, device=order.device).expand(order.shape)
         return torch.empty_like(order).scatter_(-1, order, falling)[:, None]
 
-    def centers(self, shares: Tensor, previous: Tensor | None) -> Tensor:
+    def centers(self, shares: Tensor, previous: Clusters | None) -> Tensor:
         """Central rankings of the clusters, or the previous ones where these are as good."""
         sums = shares @ self.signs
         new = centers_of_margins(sums, shares.sum(-1), self.ranks.shape[-1], self.method)
         if previous is None:
             return new
-        better = improved(pair_signs(new), pair_signs(previous), sums)[1]
-        return torch.where(better[..., None], new, previous)
+        better = improved(pair_signs(new), pair_signs(previous.centers), sums)[1]
+        return torch.where(better[..., None], new, previous.centers)
 
     def distances(self, centers: Tensor) -> Tensor:
         """Discordant pairs, whole numbers."""
