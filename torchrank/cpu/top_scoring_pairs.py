@@ -18,6 +18,7 @@ from torchrank.cpu.parallel import run_tiles
 
 _LANES = 512  # second items that meet a first item at once
 _TILE_COMPARISONS = 300_000_000  # about 20 ms
+_i = np.int16  # a wider operand would widen the vectors
 
 
 def top_pairs(ranks: Tensor, n_first: int, secondary: Tensor, k: int, progress: bool) -> Tensor:
@@ -115,7 +116,7 @@ def _vote(ranks, n_first, new, i0, i1, strict, votes, counts):
     m, n = ranks.shape
     n_second, lanes = m - n_first, counts.shape[1]
     signs = np.empty(lanes, np.int16)
-    low = 0 if strict else -1
+    low, scale, shift = (_i(0), _i(2), _i(-1)) if strict else (_i(-1), _i(1), _i(0))
     for j0 in range(i0 + 1, n, lanes):
         sums = np.zeros((new.shape[0], lanes), np.int16)  # of at most 256 first items
         for i in range(i0, i1):
@@ -126,12 +127,12 @@ def _vote(ranks, n_first, new, i0, i1, strict, votes, counts):
             _count(ranks, n_first, i, start, width, strict, counts)
             for b in range(width):
                 score = n_first * np.int64(counts[1, b]) - n_second * np.int64(counts[0, b])
-                signs[b] = _sign(_clip(score, low), strict)
+                signs[b] = scale * _clip(score, np.int64(low)) + shift
             for t in range(new.shape[0]):
                 own, row = new[t, i], new[t, start : start + width]
                 margins = sums[t]
                 for b in range(width):
-                    margins[b] += signs[b] * _sign(_clip(row.dtype.type(own - row[b]), low), strict)
+                    margins[b] += signs[b] * (scale * _clip(row.dtype.type(own - row[b]), low) + shift)
         for t in range(new.shape[0]):
             total = 0
             for b in range(lanes):
@@ -146,7 +147,7 @@ def _count(ranks, n_first, i, start, width, strict, counts):
     With ``strict`` only the former, which with "not above" for "below" halves the scores of pairs.
     """
     counts[:, :width] = 0
-    low = 0 if strict else -1
+    low = _i(0) if strict else _i(-1)
     for s in range(ranks.shape[0]):
         own, row = ranks[s, i], ranks[s, start : start + width]
         lane = counts[0] if s < n_first else counts[1]
@@ -158,12 +159,6 @@ def _count(ranks, n_first, i, start, width, strict, counts):
 def _clip(number, low):
     """A number clipped to -1 or 0 and 1; for 16-bit numbers all vector units have these operations."""
     return np.int16(min(max(number, low), 1))
-
-
-@njit(nogil=True, cache=True)
-def _sign(clipped, strict):
-    """1 for 1; with ``strict`` -1 for all else."""
-    return np.int16(2 * clipped - 1) if strict else np.int16(clipped)
 
 
 @njit(nogil=True, cache=True)
