@@ -124,15 +124,14 @@ def draw() -> None:
         ("silhouettes", "mixture", "silhouette", "mean silhouette, mixtures"),
     )
     for axis, (part, kind, value, title) in zip(axes, panels, strict=True):
-        names = list(dict.fromkeys(method for p, q, method, _ in latest if (p, q) == (part, kind)))
-        for name in names:
+        for name in MIXTURES if kind == "mixture" else KMEANS:
             points = sorted((k, row[value]) for (p, q, m, k), row in latest.items() if (p, q, m) == (part, kind, name))
-            axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
+            axis.plot([k for k, _ in points], [y for _, y in points], marker="o", markersize=3, label=name)
         axis.set_title(title, fontsize=11)
         axis.set_xlabel("clusters")
+        axis.set_xticks(range(2, 11))
         axis.grid(alpha=0.3)
-        if names:
-            axis.legend(frameon=False, fontsize=8)
+        axis.legend(frameon=False, fontsize=8)
     axes[0].set_ylim(bottom=0)
     figure.savefig(RESULTS / f"{NAME}.png", dpi=150)
 
