@@ -75,9 +75,9 @@ def _loss(model: Model, X: Tensor, Y: Tensor) -> float:
 _CELLS = EMSettings(n_updates=0)
 
 
-def _trained(n_prototypes: int) -> Fit:
+def _trained(start: str, sigma: float) -> Fit:
     """MM-PL with more updates where there are more rows."""
-    few, many = (mm_pl(n_prototypes, EMSettings(n_updates=n)) for n in (100_000, 400_000))
+    few, many = (mm_pl(10, EMSettings(start=start, sigma=sigma, n_updates=n)) for n in (100_000, 200_000))
     return lambda X, Y, n, seed: (few if len(X) < 3000 else many)(X, Y, n, seed)
 
 
@@ -94,8 +94,10 @@ FITS: dict[str, Fit] = {
     "RT-iter as printed": iterative_tree(lookahead=0.0, start="random", n_starts=1),
     "RT-iter, leaf chosen inside": chosen([iterative_tree(leaf) for leaf in (5, 10, 20, 40, 80)]),
     "MM-PL defaults": mm_pl(10, EMSettings()),
-    # As many prototypes as the paper at most, trained or left as the cells they start from.
-    "MM-PL": chosen([_trained(10), mm_pl(10, _CELLS), _trained(3), mm_pl(3, _CELLS), mm_pl(1, _CELLS)]),
+    # As many prototypes as the paper at most, trained from two kinds of start or left as the cells they start from.
+    "MM-PL": chosen(
+        [_trained("cells", 2.0), _trained("tree", 1.0), mm_pl(10, _CELLS), mm_pl(3, _CELLS), mm_pl(1, _CELLS)]
+    ),
 }
 
 

@@ -151,6 +151,17 @@ def test_forms_of_training_find_a_structure(scores, batch_size):
     assert (evidence.converged, evidence.reason) == (True, "schedule")
 
 
+@pytest.mark.parametrize("start", ["cells", "tree"])
+def test_starts_divide_all_prototypes(start):
+    data = circles(900, seed=0)
+    X, Y = torch.from_numpy(data.X), torch.from_numpy(data.Y)
+    model, _ = fitted(X, Y, EMSettings(start=start, n_updates=0, recenter=False), K=3, P=20)
+    assert model.prototypes.shape == (60, 2)
+    assert model.prototypes.detach().abs().max() <= 3
+    assert set(model.membership.tolist()) == {0, 1, 2}
+    assert label_ranking_loss(Y, model.predict(X)) < 0.25
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.3, 0.6])
 @pytest.mark.parametrize("make", [circles, checker, lambda **o: checker(layout="corners", **o)])

@@ -59,13 +59,17 @@ class RankTree:
 
     def predict_cluster(self, X: Tensor) -> Tensor:
         """Clusters ``(N,)`` of features ``(N, d)``, int64."""
+        return self.cluster[self.leaves(X)]
+
+    def leaves(self, X: Tensor) -> Tensor:
+        """The leaf ``(N,)`` that each row falls into, as the number of its node."""
         node = torch.zeros(len(X), dtype=torch.int64, device=X.device)
         rows = torch.arange(len(X), device=X.device)
         while True:
             split = self.feature[node]
             inner = split >= 0
             if not bool(inner.any()):
-                return self.cluster[node]
+                return node
             right = X[rows, split.clamp(min=0)] > self.threshold[node]
             node = torch.where(inner, self.children[node, right.long()], node)
 
@@ -237,7 +241,8 @@ def _grow(rows: Training, centers: Tensor, growth: _Growth) -> tuple[RankTree, T
     if growth.held_out is not None:
         engine.prune(growth.held_out.X, growth.held_out.distances(centers), *nodes.arrays)
         leaf = engine.leaves_of(rows.X, nodes.feature, nodes.threshold, nodes.children)
-    tree = RankTree(*(torch.from_numpy(array) for array in nodes.arrays), centers)
+    feature, threshold, children, cluster = (torch.from_numpy(array) for array in nodes.arrays)
+    tree = RankTree(feature, threshold, children, cluster, centers)
     return tree, tree.cluster[torch.from_numpy(leaf)]
 
 
@@ -305,8 +310,13 @@ def pruned_rank_tree(X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5
     nodes.cluster[reached] = which.reshape(-1)
     centers = np.empty(distinct.shape)
     np.put_along_axis(centers, distinct, np.arange(L, 0, -1.0)[None], axis=1)
-    tables = feature, nodes.threshold, nodes.children, nodes.cluster, centers
-    return RankTree(*(torch.from_numpy(np.ascontiguousarray(table)) for table in tables)).to(X.device)
+    return RankTree(
+        torch.from_numpy(feature),
+        torch.from_numpy(nodes.threshold),
+        torch.from_numpy(nodes.children),
+        torch.from_numpy(nodes.cluster),
+        torch.from_numpy(centers),
+    ).to(X.device)
 
 
 def _cut_back(nodes: _Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -327,7 +337,7 @@ def _cut_back(nodes: _Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: in
     for leaf in leaves:
         held[order[leaf].tobytes()] = held.get(order[leaf].tobytes(), 0) + 1
     n_leaves = len(leaves)
-    queue = [(gain(node), int(node)) for node in inner if ends(int(node))]
+    queue = [(gain(node), node) for node in inner.tolist() if ends(node)]
     heapq.heapify(queue)
     while len(held) > n_clusters and n_leaves > n_clusters:
         _, node = heapq.heappop(queue)

@@ -74,8 +74,7 @@ class LabelRankingClusterer(BaseEstimator):
 
     def score(self, X: Any, Y: Any) -> float:
         """Mean Kendall tau between true and predicted rankings, over pairs of labels that the true ones order."""
-        Y = check_array(Y, ensure_all_finite="allow-nan", dtype=np.float64, input_name="Y")
-        return label_ranking_tau(Y, self.predict_ranking(X))
+        return label_ranking_tau(_label_scores(Y), self.predict_ranking(X))
 
     @abstractmethod
     def _fitted(self, X: Tensor, Y: Tensor, seed: int) -> Any:
@@ -87,7 +86,7 @@ class LabelRankingClusterer(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: pass the (N, L) label scores"
             )
         X = validate_data(self, X, dtype=np.float64)
-        Y = check_array(Y, ensure_all_finite="allow-nan", dtype=np.float64, ensure_min_features=2, input_name="Y")
+        Y = _label_scores(Y)
         check_consistent_length(X, Y)
         return np.asarray(X), Y
 
@@ -106,6 +105,12 @@ class LabelRankingClusterer(BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.two_d_labels = True
         return tags
+
+
+def _label_scores(Y: Any) -> np.ndarray:
+    """A matrix of at least two columns; NaN allowed."""
+    options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "dtype": np.float64, "input_name": "Y"}
+    return check_array(Y, ensure_min_features=2, **options)
 
 
 class MMPLClusterer(LabelRankingClusterer):

@@ -72,13 +72,13 @@ def delta_rank(Y: Scores, labels: Array, centers: Scores, *, scale: str = "tau")
         ValueError: shapes that do not fit, or labels that number no centre.
     """
     check_choice(scale, "scale", SCALES)
-    cluster = _cluster_labels(labels, len(Y))
+    scores, _ = as_scores(Y, "Y")
+    cluster = _cluster_labels(labels, len(scores))
     centre, _ = as_scores(centers, "centers")
     if len(cluster) and not 0 <= int(cluster.min()) <= int(cluster.max()) < len(centre):
         raise ValueError(
             f"labels run from {int(cluster.min())} to {int(cluster.max())}; there are {len(centre)} centers"
         )
-    scores, _ = as_scores(Y, "Y")
     ranks, predicted, _ = _row_pairs(scores, centre[cluster.to(centre.device)])
     wrong, pairs = _wrong_pairs(ranks, predicted)
     distance = wrong if scale == "count" else wrong / pairs * (2 if scale == "tau" else 1)

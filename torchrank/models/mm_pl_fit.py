@@ -14,7 +14,7 @@ from torchrank.models.mm_pl_em import Plan, Rows, run_pass
 from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
 from torchrank.models.mm_pl_orders import Missing, label_choices, label_votes, strict_scores, untied_ranks
 from torchrank.models.mm_pl_settings import EMSettings
-from torchrank.models.mm_pl_start import mm_logits, spacing, start_at_random, start_from_cells
+from torchrank.models.mm_pl_start import mm_logits, spacing, start_at_random, start_from_cells, start_from_tree
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.validate import check_features
 
@@ -109,6 +109,8 @@ def _train(
     X, n_labels = rows.X, rows.ranks.shape[1]
     if settings.start == "cells":
         mixture = start_from_cells(X, rows.votes, rows.choices, n_clusters, n_prototypes, settings.prior, generator)
+    elif settings.start == "tree":
+        mixture = start_from_tree(X, rows.ranks, rows.choices, n_clusters, n_prototypes, settings.prior, generator)
     else:
         mixture = start_at_random(X, n_clusters, n_prototypes, n_labels, generator)
     scale = spacing(mixture.prototypes) if settings.schedule == "geometric" else 1.0

@@ -4,10 +4,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from torchrank.clustering.rank_tree import rank_tree
 from torchrank.distributions.choices import Choices, choice_statistics, mm_update
 from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
 
 _PL_STEPS = 30
+_LEAF = 5
+_TREE_STARTS = 3
 _VOTE_STARTS = 10
 _MOVING = 1e-3  # share of rows that still change cells when K-means ends
 
@@ -105,6 +108,34 @@ def start_from_cells(
     _, membership = kmeans(mean_votes, n_clusters, generator, weights=rows.clamp(min=1e-3), n_starts=_VOTE_STARTS)
     weights = one_hot(membership[cell], n_clusters).to(X)
     logits = mm_logits(choices, weights, X.new_zeros(n_clusters, votes.shape[1]), prior, _PL_STEPS)
+    return Mixture(prototypes, membership, logits, X.new_ones(()))
+
+
+def start_from_tree(
+    X: Tensor,
+    ranks: Tensor,  # (N, L) dense ranks
+    choices: Choices,
+    n_clusters: int,
+    n_prototypes: int,
+    prior: float,
+    generator: torch.Generator,
+) -> Mixture:
+    """Prototypes at the means of the leaves of a RankTree, which looks at rankings; the rest at random rows.
+
+    A leaf's rows spread over features that do not matter, so the means differ little there, unlike those of K-means.
+    """
+    scores = ranks.to(X).masked_fill(ranks < 0, torch.nan)
+    seed = int(torch.randint(2**31, (1,), generator=generator, device=X.device))
+    min_leaf = max(_LEAF, -(-len(X) // n_prototypes))  # so that there are no more leaves than prototypes
+    tree = rank_tree(X, scores, n_clusters, min_leaf=min_leaf, n_starts=_TREE_STARTS, seed=seed)
+    leaf, place = tree.leaves(X).unique(return_inverse=True)
+    means = _weighted_means(X, place, X.new_ones(len(X)), X.new_zeros(len(leaf), X.shape[1]))
+    drawn = torch.randperm(len(X), generator=generator, device=X.device)
+    rows = drawn[torch.arange(n_prototypes - len(leaf), device=X.device) % len(X)]
+    prototypes = torch.cat([means, X[rows]])
+    membership = torch.cat([tree.cluster[leaf], tree.cluster[leaf][place[rows]]])
+    weights = one_hot(tree.cluster[leaf][place], n_clusters).to(X)
+    logits = mm_logits(choices, weights, X.new_zeros(n_clusters, ranks.shape[1]), prior, _PL_STEPS)
     return Mixture(prototypes, membership, logits, X.new_ones(()))
 
 
