@@ -10,13 +10,13 @@ import numpy as np
 
 def share_above(rows: Sequence[Sequence[Any]], i: int, j: int, tied: Fraction = Fraction(1, 2)) -> Fraction:
     """Share of rows with item i above item j; tied rows count ``tied``."""
-    return sum((Fraction(row[i] > row[j]) + tied * (row[i] == row[j]) for row in rows), Fraction(0)) / len(rows)
+    return sum((int(row[i] > row[j]) + tied * int(row[i] == row[j]) for row in rows), Fraction(0)) / len(rows)
 
 
 def mid_rank(row: Sequence[Any], i: int) -> Fraction:
     """Rank of item i, 1 for the least; the mean of their ranks for tied items."""
-    below = sum(other < row[i] for other in row)
-    tied = sum(other == row[i] for other in row)
+    below = sum(bool(other < row[i]) for other in row)
+    tied = sum(bool(other == row[i]) for other in row)
     return below + Fraction(tied + 1, 2)
 
 
@@ -58,7 +58,7 @@ def margin(pairs: list[tuple[int, int, Fraction, Fraction]], row: Sequence[Any])
     """Votes for class 1 minus votes for class 0 by pair, ties and pairs of score 0 one half each."""
     total = Fraction(0)
     for above, below, score, _ in pairs:
-        for_second = Fraction(1, 2) if row[above] == row[below] or score == 0 else Fraction(row[above] > row[below])
+        for_second = Fraction(1, 2) if row[above] == row[below] or score == 0 else int(row[above] > row[below])
         total += for_second - (1 - for_second)
     return float(total / len(pairs))
 
