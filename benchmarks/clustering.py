@@ -1,10 +1,11 @@
-"""Speed of clustering: ``TORCHRANK_DATA=folder python -m benchmarks.clustering``.
+"""Speed of clustering: ``TORCHRANK_DATA=folder python -m benchmarks.clustering [many_rankings]``.
 
 APA are the 5,738 complete ballots of 1980, passed one by one; Eurovision 34 countries with six partial ballots each;
 the last data are random. The first fit of each model, in which compiled code may be loaded, is not timed. That the fits
 are right is what the tests are for; here each row says whether they converged.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -37,8 +38,14 @@ def clustering_speed(recorder: Recorder) -> None:
     for name, model in models.items():
         for starts, repeats in ((1, 7), (10, 3)):
             measure(recorder, f"APA, k=5, {name}", lambda m=model, s=starts: m(s), ballots, repeats, starts=starts)
+    many_rankings(recorder)
     _, scores = eurovision()
     measure(recorder, "Eurovision, k=2..6, kernel k-means", eurovision_models, scores, 3, starts=100)
+
+
+@benchmark("clustering_many_rankings")
+def many_rankings(recorder: Recorder) -> None:
+    """5,000 random rankings of 50 items, which have no clusters to find."""
     rankings = torch.rand((5000, 50), generator=seeded(0)).argsort(-1)
     measure(recorder, "m=5000, n=50, k=10, kernel k-means", lambda: KernelKMeans(10), rankings, 3, starts=10)
 
@@ -55,13 +62,14 @@ def eurovision_models() -> list[KernelKMeans]:
 
 def measure(recorder: Recorder, name: str, make: Callable[[], Any], X: Any, repeats: int, starts: int) -> None:
     """Fit ``repeats`` times from different starts, after one fit that is not timed."""
-    seconds, fits, converged = [], [], True
+    seconds, processor, fits, converged = [], [], [], True
     for seed in range(repeats + 1):
         made = make()
         models = made if isinstance(made, list) else [made]
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), time.process_time()
         fits = [model.fit(X, generator=seeded(seed)) for model in models]
         seconds.append(time.perf_counter() - begin)
+        processor.append(time.process_time() - used)
         converged = converged and all(fit.converged for fit in fits)
     middle = median(seconds[1:])
     print(f"{name:<45} {starts:>3} starts  {middle:.4f} s  (from {min(seconds[1:]):.4f} to {max(seconds[1:]):.4f})")
@@ -70,6 +78,7 @@ def measure(recorder: Recorder, name: str, make: Callable[[], Any], X: Any, repe
         starts=starts,
         seconds=middle,
         all_seconds=seconds[1:],
+        processor_seconds=processor[1:],
         converged=converged,
         iterations=[fit.n_iter for fit in fits],
         last_objective=[fit.trace[-1] for fit in fits],
@@ -77,4 +86,5 @@ def measure(recorder: Recorder, name: str, make: Callable[[], Any], X: Any, repe
 
 
 if __name__ == "__main__":
-    clustering_speed(Recorder("clustering_speed"))
+    part = many_rankings if sys.argv[1:] == ["many_rankings"] else clustering_speed
+    part(Recorder("clustering_speed"))
