@@ -159,7 +159,7 @@ def test_starts_divide_all_prototypes(start):
     assert model.prototypes.shape == (60, 2)
     assert model.prototypes.detach().abs().max() <= 3
     assert set(model.membership.tolist()) == {0, 1, 2}
-    assert label_ranking_loss(Y, model.predict(X)) < 0.25
+    assert label_ranking_loss(Y, model.predict(X)) < 0.3  # one ranking for everyone has .39, the true ones .15
 
 
 @pytest.mark.slow

@@ -18,8 +18,8 @@ class EMSettings:
 
     Args:
         start: "cells" divides the features into as many cells as there are prototypes by K-means, and the cells into
-            clusters by their mean votes; "tree" takes the leaves of a RankTree, grown on the CPU, whose means tell apart
-            the features that matter; "random" takes prototypes from distinct rows and scores from N(1, 0.1).
+            clusters by their mean votes; "tree" takes the leaves of a RankTree, grown on the CPU, whose means lie apart
+            where features matter; "random" takes prototypes from distinct rows and scores from N(1, 0.1).
         n_starts: fits from different starts, of which the one with the least loss on the validation rows, else on the
             training rows, is kept.
         n_updates: single-row updates of a fit, rounded up to whole passes over the rows; 0 leaves the start as it is.

@@ -51,7 +51,7 @@ def _nearest(X: Tensor, centers: Tensor) -> Tensor:
 
 
 def _spread_rows(X: Tensor, k: int, mass: Tensor, generator: torch.Generator) -> Tensor:
-    """Rows of number k, each drawn with chance proportional to its squared distance to those before: k-means++."""
+    """Draw k rows, each with chance proportional to its squared distance to those before: k-means++."""
     chosen = [int(torch.multinomial(mass, 1, generator=generator))]
     nearest = squared_distances(X, X[chosen]).amin(-1).clamp(min=0)
     for _ in range(k - 1):
