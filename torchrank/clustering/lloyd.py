@@ -79,7 +79,6 @@ class BestStart(NamedTuple):
     members: Tensor  # (m,) the labels that the last centres were computed from
     centers: Tensor  # (c, q)
     filled: Tensor  # (c,) which centres have members
-    objectives: list[float]  # of all starts
 
 
 def check_clustering(
@@ -137,25 +136,18 @@ def lloyd(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) ->
         max_iter: most iterations.
     """
     step = max(1, _BATCH_ELEMENTS // max(1, n_clusters * labels.shape[1]))
-    best, objectives = None, []
-    for batch in labels.split(step):
-        run = _run(geometry, batch, n_clusters, max_iter)
-        objectives += run.objectives
-        if best is None or run.fit.objective < best.fit.objective:
-            best = run
-    assert best is not None
-    return best._replace(fit=replace(best.fit, objectives=tuple(objectives)), objectives=objectives)
+    runs = [_run(geometry, batch, n_clusters, max_iter) for batch in labels.split(step)]
+    best = min(runs, key=lambda run: run.fit.objective)
+    objectives = tuple(objective for run in runs for objective in run.fit.objectives)
+    return best._replace(fit=replace(best.fit, objectives=objectives))
 
 
 def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> BestStart:
     """Lloyd's algorithm from starts that go together; those that have converged drop out."""
     s, weights = len(labels), geometry.weights
     active = torch.arange(s, device=labels.device)
-    final_labels, ended, converged = (
-        labels.clone(),
-        torch.zeros_like(active),
-        torch.zeros_like(active, dtype=torch.bool),
-    )
+    final_labels = labels.clone()
+    ended, converged = torch.zeros_like(active), torch.zeros_like(active, dtype=torch.bool)
     objectives = torch.full((s,), math.inf, dtype=torch.float64, device=labels.device)
     kept: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
     traces, clusters = [], None
@@ -172,8 +164,8 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> 
         final_labels[active], objectives[active], ended[active], converged[active] = nearest, objective, n_iter, done
         traces.append(objectives.clone())
         going = ~done
-        for place, start in enumerate(active.tolist()):
-            if done[place] or n_iter == max_iter:
+        for place, (start, ends) in enumerate(zip(active.tolist(), done.tolist(), strict=True)):
+            if ends or n_iter == max_iter:
                 kept[start] = labels[place], clusters.centers[place].clone(), filled[place]
         active, labels, clusters = active[going], reseeded[going], Clusters(*(part[going] for part in clusters))
         if len(active) == 0:
@@ -181,8 +173,10 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> 
     best = int(objectives.argmin())
     n_iter = int(ended[best])
     trace = tuple(float(objective[best]) for objective in traces[:n_iter])
-    fit = KMeansFit(final_labels[best], float(objectives[best]), trace, n_iter, bool(converged[best]), ())
-    return BestStart(fit, *kept[best], objectives.tolist())
+    fit = KMeansFit(
+        final_labels[best], float(objectives[best]), trace, n_iter, bool(converged[best]), tuple(objectives.tolist())
+    )
+    return BestStart(fit, *kept[best])
 
 
 def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
