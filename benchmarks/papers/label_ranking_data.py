@@ -125,7 +125,7 @@ def load(folder: Path, name: str, reading: str) -> LabelRankingSet:
 def _sushi(folder: Path) -> LabelRankingData:
     """Ten kinds of sushi ranked by 5,000 people; ``sushi/sushi_a.csv.gz`` and the collector's ``sushi/sushi3.udata``.
 
-    The file of people may not be passed on: get it from its collector, T. Kamishima. A line holds a number and features.
+    The file of people may not be passed on: get it from its collector, T. Kamishima. Its lines: a number, features.
     """
     people = folder / "sushi" / "sushi3.udata"
     if not people.exists():

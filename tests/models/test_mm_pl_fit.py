@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import label_ranking as oracle
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS, checker, circles
+from torchrank.distributions.choices import log_prob
 from torchrank.linalg import ConvergenceWarning
 from torchrank.metrics.label_ranking import label_ranking_loss
 from torchrank.models.mm_pl import MMPL
@@ -125,16 +126,14 @@ def test_posteriors_of_very_unlikely_rankings_do_not_underflow():
     assert total == pytest.approx(model.log_prob(X, Y).sum().item(), rel=1e-10)
 
 
-def test_mm_steps_raise_the_likelihood_and_end_where_the_gradient_vanishes():
+def test_mm_steps_end_where_the_gradient_vanishes():
     _, Y = random_rows(4, N=80, missing=0.3)
-    choices = label_choices(untied_ranks(Y, "Y"), "interleaving")
-    weights = torch.rand(80, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    logits = mm_logits(choices, weights, torch.zeros(2, 4, dtype=torch.float64), 1e-12, n_steps=500).requires_grad_()
-    from torchrank.distributions.choices import log_prob
-
-    (log_prob(choices, logits[:, None, :]).T * weights).sum().backward()
+    choices, cluster = label_choices(untied_ranks(Y, "Y"), "interleaving"), torch.arange(80) % 2
+    logits = mm_logits(choices, cluster, 3, 1e-12, n_steps=500).requires_grad_()
+    log_prob(choices, logits[:, None, :])[cluster, torch.arange(80)].sum().backward()
     assert logits.grad is not None
     assert logits.grad.abs().max() < 1e-8
+    assert torch.equal(logits[2], torch.zeros(4, dtype=torch.float64))  # a cluster without rows
 
 
 @pytest.mark.parametrize("scores", ["gradient", "mm"])

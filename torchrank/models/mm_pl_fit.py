@@ -20,7 +20,6 @@ from torchrank.rankings.validate import check_features
 
 _BATCH = 256  # rows per update on devices other than the CPU
 _FEATURE_RATIO = 100.0  # of standard deviations; Euclidean distances then see one feature alone
-_PL_STEPS = 30
 _REASSIGNMENTS = 10
 _TIE = 1e-4  # least difference of logits of a central ranking
 
@@ -166,33 +165,32 @@ def _schedule(
 def recenter(rows: Rows, mixture: Mixture, prior: float) -> Mixture:
     """Central rankings by the Borda votes of the rows that a cluster wins, and prototypes to the clusters they fit.
 
-    Scores are refitted to the same rows and then sorted into the order of the votes. By turns, as long as it pays.
+    By turns, as long as the loss falls. Then scores are fitted to the same rows and sorted into the order of the votes.
     """
     K = len(mixture.logits)
     cell = squared_distances(rows.X, mixture.prototypes).argmin(-1)
     filled = torch.bincount(cell, minlength=len(mixture.prototypes)) > 0
-    best, least = mixture, math.inf
+    membership, centers = mixture.membership, mixture.logits.double()
+    best, least = (membership, centers), math.inf
     for _ in range(_REASSIGNMENTS):
-        mixture = mixture._replace(logits=_central_logits(rows, mixture, cell, prior))
-        distances = center_distances(rows.ranks, mixture.logits)
-        loss = float(distances.gather(1, mixture.membership[cell][:, None]).mean())
+        cluster = membership[cell]
+        won = torch.bincount(cluster, minlength=K)[:, None] > 0
+        votes = torch.zeros_like(centers).index_add_(0, cluster, rows.votes.double())
+        centers = torch.where(won, votes, centers)
+        distances = center_distances(rows.ranks, centers)
+        loss = float(distances.gather(1, cluster[:, None]).mean())
         if loss >= least:
             break
-        best, least = mixture, loss
-        by_cell = distances.new_zeros(len(mixture.prototypes), K).index_add_(0, cell, distances)
-        mixture = mixture._replace(membership=torch.where(filled, by_cell.argmin(1), mixture.membership))
-    return best
-
-
-def _central_logits(rows: Rows, mixture: Mixture, cell: Tensor, prior: float) -> Tensor:
-    K = len(mixture.logits)
-    won = torch.nn.functional.one_hot(mixture.membership[cell], K).to(rows.X)
-    fitted = mm_logits(rows.choices, won, torch.zeros_like(mixture.logits), prior, _PL_STEPS)
-    votes = won.T @ rows.votes
-    order = votes.argsort(dim=-1, descending=True, stable=True)
-    apart = _TIE * torch.arange(votes.shape[1], device=votes.device)  # equal scores would forget the order
-    reordered = torch.empty_like(fitted).scatter_(1, order, fitted.sort(-1, descending=True).values - apart.to(fitted))
-    return torch.where(won.sum(0)[:, None] > 0, reordered, mixture.logits)
+        best, least = (membership, centers), loss
+        by_cell = distances.new_zeros(len(membership), K).index_add_(0, cell, distances)
+        membership = torch.where(filled, by_cell.argmin(1), membership)
+    membership, centers = best
+    fitted = mm_logits(rows.choices, membership[cell], K, prior)
+    # Logits that are equal would forget the order.
+    apart = _TIE * torch.arange(centers.shape[1], dtype=torch.float64, device=centers.device)
+    order = centers.argsort(dim=-1, descending=True, stable=True)
+    logits = torch.empty_like(fitted).scatter_(1, order, fitted.sort(-1, descending=True).values - apart)
+    return mixture._replace(membership=membership, logits=logits.to(mixture.logits))
 
 
 def center_distances(ranks: Tensor, logits: Tensor) -> Tensor:

@@ -2,7 +2,6 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot
 
 from torchrank.clustering.rank_tree import rank_tree
 from torchrank.distributions.choices import Choices, choice_statistics, mm_update
@@ -78,17 +77,22 @@ def spacing(prototypes: Tensor) -> float:
     return float(apart.median()) if len(apart) else 1.0
 
 
-def mm_logits(choices: Choices, weights: Tensor, logits: Tensor, prior: float, n_steps: int = 1) -> Tensor:
-    """Logits ``(K, L)`` after Hunter's MM steps in all clusters, rows weighted by ``(N, K)``; equations 31 to 33.
+def mm_logits(choices: Choices, cluster: Tensor, n_clusters: int, prior: float, n_steps: int = _PL_STEPS) -> Tensor:
+    """Logits ``(K, L)`` fitted to the rows of each cluster by Hunter's MM steps, from equal scores on.
 
-    The steps of :func:`torchrank.distributions.choices.mm_update`, in which a label that a ranking lacks counts neither
-    as chosen nor as passed over.
+    The steps of :func:`torchrank.distributions.choices.mm_update` (equations 31 to 33 with its statistics), in which a
+    label that a ranking lacks counts neither as chosen nor as passed over.
     """
-    worths = logits.softmax(-1)
-    for _ in range(n_steps):
-        worths = mm_update(choice_statistics(choices, worths, weights.T), worths, prior)
-    logits = worths.log()
-    return logits - logits.mean(-1, keepdim=True)
+    n_labels = choices.order.shape[1]
+    logits = torch.zeros(n_clusters, n_labels, dtype=torch.float64, device=cluster.device)
+    for k in cluster.unique():
+        own = cluster == k
+        part, weights = Choices(*(table[own] for table in choices)), logits.new_ones(int(own.sum()))
+        worths = logits.new_full((n_labels,), 1 / n_labels)
+        for _ in range(n_steps):
+            worths = mm_update(choice_statistics(part, worths, weights), worths, prior)
+        logits[k] = worths.log() - worths.log().mean()
+    return logits
 
 
 def start_from_cells(
@@ -106,8 +110,7 @@ def start_from_cells(
     nearest_row = squared_distances(prototypes, X).argmin(-1)
     mean_votes = _weighted_means(votes, cell, torch.ones_like(votes[:, 0]), votes[nearest_row])
     _, membership = kmeans(mean_votes, n_clusters, generator, weights=rows.clamp(min=1e-3), n_starts=_VOTE_STARTS)
-    weights = one_hot(membership[cell], n_clusters).to(X)
-    logits = mm_logits(choices, weights, X.new_zeros(n_clusters, votes.shape[1]), prior, _PL_STEPS)
+    logits = mm_logits(choices, membership[cell], n_clusters, prior).to(X)
     return Mixture(prototypes, membership, logits, X.new_ones(()))
 
 
@@ -134,8 +137,7 @@ def start_from_tree(
     rows = drawn[torch.arange(n_prototypes - len(leaf), device=X.device) % len(X)]
     prototypes = torch.cat([means, X[rows]])
     membership = torch.cat([tree.cluster[leaf], tree.cluster[leaf][place[rows]]])
-    weights = one_hot(tree.cluster[leaf][place], n_clusters).to(X)
-    logits = mm_logits(choices, weights, X.new_zeros(n_clusters, ranks.shape[1]), prior, _PL_STEPS)
+    logits = mm_logits(choices, tree.cluster[leaf][place], n_clusters, prior).to(X)
     return Mixture(prototypes, membership, logits, X.new_ones(()))
 
 
