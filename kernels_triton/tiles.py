@@ -77,7 +77,7 @@ INVERSIONS = {90: _INVERSIONS, 80: _INVERSIONS}
 
 # "auto": (rows up to, items from which inversions win when rankings are complete and untied, and otherwise). 61,441
 # stands for not reached up to 60,000: from there on signs need single precision.
-CROSSOVER = ((16, 4_000, 32_000), (64, 8_000, 61_441), (None, 16_000, 61_441))
+CROSSOVER = ((16, 8_000, 16_000), (64, 8_000, 61_441), (None, 16_000, 61_441))
 
 
 def architecture(capability: tuple[int, int]) -> int:
