@@ -41,8 +41,7 @@ from torchrank.models.mm_pl import MMPL
 from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.rankings.convert import from_orders, from_positions, to_orders, to_positions
 
-__all__ = [
-    "MMPL",
+__all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name like others
     "AllPairsMajorityVote",
     "EMSettings",
     "KendallKernel",
@@ -52,6 +51,7 @@ __all__ = [
     "KernelMallowsMixture",
     "KroneckerEigh",
     "KroneckerRLS",
+    "MMPL",
     "Mallows",
     "MallowsKernel",
     "MallowsMixture",

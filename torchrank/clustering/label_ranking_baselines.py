@@ -40,7 +40,12 @@ class FeatureClusters:
 
 
 def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
-    """1-Rank: the Borda ranking of all rows for everyone."""
+    """1-Rank: the Borda ranking of all rows for everyone.
+
+    Args:
+        X: ``(N, d)`` features.
+        Y: ``(N, L)`` scores, NaN = not ranked.
+    """
     rows = Training(X, Y)
     return FeatureClusters(X.mean(0, keepdim=True), strict_scores(rows.votes.sum(0, keepdim=True)).to(X.device))
 
@@ -78,6 +83,13 @@ def naive_kmeans(
     """K-means on features and label positions together; new rows go to the nearest mean by their features alone.
 
     Unranked labels stand at the mean position (L + 1)/2; the paper says L/2.
+
+    Args:
+        X: ``(N, d)`` features.
+        Y: ``(N, L)`` scores, NaN = not ranked.
+        n_clusters: K.
+        n_starts: starts of K-means.
+        seed: of the starts.
     """
     check_count(n_clusters, "n_clusters", least=1)
     rows = Training(X, Y)

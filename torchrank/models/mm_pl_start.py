@@ -8,6 +8,8 @@ from torchrank.distributions.choices import Choices, choice_statistics, mm_updat
 from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
 
 _PL_STEPS = 30
+_ROWS_PER_CELL = 100  # that K-means looks at; it divides the features well enough by a part of many rows
+_LLOYD_STEPS = 30
 _LEAF = 5
 _TREE_STARTS = 3
 _VOTE_STARTS = 10
@@ -105,7 +107,9 @@ def start_from_cells(
     generator: torch.Generator,
 ) -> Mixture:
     """Prototypes from K-means with one cell each; clusters from K-means on the cells' mean votes."""
-    prototypes, cell = kmeans(X, n_prototypes, generator)
+    some = torch.randperm(len(X), generator=generator, device=X.device)[: _ROWS_PER_CELL * n_prototypes]
+    prototypes, _ = kmeans(X[some], n_prototypes, generator, max_iter=_LLOYD_STEPS)
+    cell = _nearest(X, prototypes)
     rows = torch.bincount(cell, minlength=n_prototypes).to(X)
     nearest_row = squared_distances(prototypes, X).argmin(-1)
     mean_votes = _weighted_means(votes, cell, torch.ones_like(votes[:, 0]), votes[nearest_row])
