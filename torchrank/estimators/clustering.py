@@ -65,13 +65,14 @@ class RankingClusterer(ClusterMixin, BaseEstimator):
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
         # Infinite scores are refused, as everywhere in scikit-learn; torchrank itself takes them as extreme ones.
-        return validate_data(
+        checked = validate_data(
             self,
             X,
             reset=reset,
             ensure_min_features=2 if reset and not self._precomputed else 1,
             ensure_all_finite="allow-nan" if self._takes_unranked else True,
         )
+        return np.asarray(checked)
 
     def _module(self, n_items: int) -> Any:
         """The module with the estimator's settings."""

@@ -25,7 +25,7 @@ class _Mixture(DensityMixin, RankingClusterer):
         check_is_fitted(self)
         return self.model_.log_prob(self._validated(X, reset=False))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride] - a stub there
         """Mean of :meth:`score_samples`."""
         return float(self.score_samples(X).mean())
 
