@@ -49,9 +49,9 @@ Row = dict[str, Any]
 
 
 def rows_of(path: Path) -> list[Row]:
-    """The splits that a file of results holds; a line that a killed run left unfinished is no split."""
+    """The splits that a file of results holds, each once; a line that a killed run left unfinished is no split."""
     rows = [_parsed(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [row for row in rows if "split" in row]
+    return list({(row["data"], row["split"]): row for row in rows if "split" in row}.values())
 
 
 def _parsed(line: str) -> Row:
@@ -71,9 +71,9 @@ def end_last_line(path: Path) -> None:
 def run(folder: Path, names: Iterable[str], repeats: int, grid: Grid, path: Path, most: int | None = None) -> list[Row]:
     """Evaluate the splits that ``path`` does not hold yet, at most ``most`` of each set; returns the sets' rows."""
     names = list(names)
-    done = {(row["data"], row["split"]) for row in rows_of(path)}
     recorder: Recorder | None = None
     for name in names:
+        done = {(row["data"], row["split"]) for row in rows_of(path)}  # another process may do other sets
         samples = load(folder, name)
         wanted = splits(samples, repeats, grid.seed)[:most]
         kernels = Kernels(samples.X)
