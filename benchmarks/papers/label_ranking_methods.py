@@ -76,9 +76,9 @@ _CELLS = EMSettings(n_updates=0)
 
 
 def _trained(start: str, sigma: float) -> Fit:
-    """MM-PL with more updates where there are more rows."""
-    few, many = (mm_pl(10, EMSettings(start=start, sigma=sigma, n_updates=n)) for n in (100_000, 200_000))
-    return lambda X, Y, n, seed: (few if len(X) < 3000 else many)(X, Y, n, seed)
+    """MM-PL with 30,000 updates below 1,000 rows, 100,000 below 3,000, and 200,000 from there on."""
+    fits = [mm_pl(10, EMSettings(start=start, sigma=sigma, n_updates=n)) for n in (30_000, 100_000, 200_000)]
+    return lambda X, Y, n, seed: fits[(len(X) >= 1000) + (len(X) >= 3000)](X, Y, n, seed)
 
 
 FITS: dict[str, Fit] = {
