@@ -1,11 +1,13 @@
 """Figure 5 of Jiao and Vert (2018), doi:10.1109/TPAMI.2017.2719680: classifiers, C, and the number of top pairs.
 
-``TORCHRANK_DATA=folder python -m benchmarks.papers.figure5``. Left: the accuracies that ``benchmarks.papers.table2``
+``TORCHRANK_DATA=folder python -m benchmarks.papers.figure5 [--draw]``. Left: the accuracies that ``benchmarks.papers.table2``
 keeps in ``benchmarks/results/table2.jsonl``. Middle: accuracy of support vector machines against C. The paper draws
 breast cancer 1; where that is not at hand, colon. Right: accuracy on prostate 1 against the number of top scoring
 pairs, whose features the machines take. Marks are what inner cross-validation chooses, in the middle most often.
 """
 
+import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -66,9 +68,9 @@ def pair_curves(samples: Samples, grid: Grid) -> dict[str, Curve]:
     return curves
 
 
-def main() -> None:
-    """Compute, record and draw."""
-    folder, recorder = data_folder(), Recorder("figure5")
+def compute(folder: Path) -> None:
+    """Record the curves of the middle and right panel."""
+    recorder = Recorder("figure5")
     shown = "breast_cancer1" if "breast_cancer1" in at_hand(folder) else "colon"
     with config_context(assume_finite=True, skip_parameter_validation=True):
         panels = {
@@ -77,8 +79,26 @@ def main() -> None:
         }
     for panel, curves in panels.items():
         for name, (x, accuracy, chosen) in curves.items():
-            recorder.append(panel=panel, method=name, x=list(x), accuracy=accuracy, chosen=x[chosen])
-    _draw(RESULTS / "table2.jsonl", panels)
+            recorder.append(panel=panel, method=name, x=list(x), accuracy=accuracy, chosen=chosen)
+
+
+def recorded(path: Path) -> dict[str, dict[str, Curve]]:
+    """The latest curves, by panel and method."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    panels: dict[str, dict[str, Curve]] = {}
+    for row in rows:
+        if "panel" in row:
+            panels.setdefault(row["panel"], {})[row["method"]] = (tuple(row["x"]), row["accuracy"], row["chosen"])
+    return panels
+
+
+def main() -> None:
+    """Compute, record and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draw", action="store_true", help="only draw what is recorded")
+    if not parser.parse_args().draw:
+        compute(data_folder())
+    _draw(RESULTS / "table2.jsonl", recorded(RESULTS / "figure5.jsonl"))
 
 
 def _draw(table: Path, panels: dict[str, dict[str, Curve]]) -> None:
@@ -99,7 +119,7 @@ def _draw(table: Path, panels: dict[str, dict[str, Curve]]) -> None:
     for axis, (label, curves) in zip(axes[1:], panels.items(), strict=True):
         for name, (x, values, chosen) in curves.items():
             (line,) = axis.semilogx(x, values, ".-", label=name)
-            axis.plot(x[chosen], values[chosen], "*", markersize=13, color=line.get_color())
+            axis.plot(x[chosen], values[chosen], "*", markersize=12, color=line.get_color())
         axis.set_xlabel(label)
     for axis in axes:
         axis.grid(alpha=0.3)
