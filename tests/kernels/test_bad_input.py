@@ -10,11 +10,16 @@ import torchrank.ops.pair_counts as op
 from torchrank import (
     KendallKernel,
     MallowsKernel,
+    SmoothedKendallKernel,
     kendall_distance,
     kendall_features,
     kendall_gram,
     mallows_gram,
+    multivariate_gram,
     pair_counts,
+    polynomial_gram,
+    smoothed_features,
+    smoothed_kendall_gram,
 )
 
 GRAMS = [kendall_gram, kendall_distance, mallows_gram, pair_counts]
@@ -163,7 +168,7 @@ def test_an_engine_that_the_device_lacks(function, monkeypatch):
         (
             lambda: MallowsKernel(lam=0),
             ValueError,
-            "lam=0 is out of range; a learnable concentration has to be",
+            "lam=0 is out of range; it must be positive and finite",
         ),
         (lambda: MallowsKernel(lam=math.inf), ValueError, "lam=inf is out of range; .* positive and finite"),
         (lambda: MallowsKernel(lam=math.nan), ValueError, "lam=nan is out of range"),
@@ -192,10 +197,42 @@ def test_kernel_modules(make, error, message):
         make()
 
 
+@pytest.mark.parametrize("value", [math.inf, 10**400])
 @pytest.mark.parametrize("function", [kendall_distance, mallows_gram])
-def test_infinite_tie_penalty(function):
-    with pytest.raises(ValueError, match="tie_penalty=inf is out of range; it must be finite"):
-        function([[1, 2, 3]], tie_penalty=math.inf)
+def test_infinite_tie_penalty(function, value):
+    with pytest.raises(ValueError, match=r"tie_penalty=.* is out of range; it must be finite"):
+        function([[1, 2, 3]], tie_penalty=value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: mallows_gram(X, lam=10**400),
+        lambda: MallowsKernel(lam=10**400),
+        lambda: SmoothedKendallKernel(window=10**400),
+        lambda: smoothed_kendall_gram(X, window=10**400),
+        lambda: smoothed_features(X, window=10**400),
+        lambda: multivariate_gram([X, X], weights=[10**400, 1]),
+        lambda: polynomial_gram(np.eye(2), degree=10**400, scale=1),
+        lambda: polynomial_gram(np.eye(2), degree=1, scale=10**400),
+    ],
+)
+def test_integers_beyond_the_largest_float(make):
+    with pytest.raises(ValueError, match=r"=10{400} is out of range; it must be (positive and )?finite"):
+        make()
+
+
+def test_parameters_that_an_optimiser_made_infinite_can_be_shown():
+    mallows, smoothed = MallowsKernel(), SmoothedKendallKernel()
+    with torch.no_grad():
+        mallows.log_lam.fill_(800.0)
+        smoothed.log_window.fill_(800.0)
+    assert "lam=inf" in repr(mallows)
+    assert "window=inf" in repr(smoothed)
+    with pytest.raises(ValueError, match="window=inf is out of range"):
+        smoothed(X)
+    with pytest.raises(ValueError, match="lam=inf is out of range"):
+        mallows(X)
 
 
 def test_masks_are_not_lost():

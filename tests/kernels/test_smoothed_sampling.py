@@ -120,10 +120,22 @@ def test_bounds_are_those_of_the_paper():
     assert excess(D) <= 0.2 < excess(D - 1)
 
 
+def test_numbers_of_samples_have_no_largest():
+    assert monte_carlo_samples(100, lam=1e-320, excess=0.2) > 10**300
+    larger, smaller = (monte_carlo_samples(100, lam=1, excess=excess) for excess in (1e-200, 1e-150))
+    assert larger / smaller == pytest.approx(1e100, rel=1e-12)
+    assert monte_carlo_samples(100, lam=np.float32(0.5), excess=np.int64(1), delta=5e-324) > 0
+    assert monte_carlo_bound(4, n_rankings=10**400) == pytest.approx(
+        1 + math.sqrt(2 * math.log(20) + 800 * math.log(10))
+    )
+
+
 @pytest.mark.parametrize(
     ("function", "error", "message"),
     [
         (lambda: monte_carlo_bound(0), ValueError, "n_samples=0 is too small"),
+        (lambda: monte_carlo_bound(10**400), ValueError, "n_samples=.* is out of range; it must be finite"),
+        (lambda: monte_carlo_samples(2, lam=10**400, excess=1), ValueError, "lam=.* it must be positive and finite"),
         (lambda: monte_carlo_bound(2.0), TypeError, "n_samples must be an integer"),
         (lambda: monte_carlo_bound(2, n_rankings=0), ValueError, "n_rankings=0 is too small"),
         (lambda: monte_carlo_bound(2, delta=1), ValueError, "delta=1 is out of range; it is a probability"),

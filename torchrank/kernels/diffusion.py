@@ -11,7 +11,7 @@ from torch import Tensor
 
 from torchrank.kernels.gradient import without_gradient
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.validate import Matrix, Scores, check_at_least, score_pair
+from torchrank.rankings.validate import Matrix, Scores, as_float, check_at_least, score_pair
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -64,7 +64,7 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
         )
     x = _total_ranks(pair.X, "X")
     y = x if pair.Y is None else _total_ranks(pair.Y, "Y")
-    column = _heat(n, float(beta)).to(x.device)
+    column = _heat(n, as_float(beta)).to(x.device)
     batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
     result = torch.empty(*batch, x.shape[-2], m2, dtype=pair.dtype, device=x.device)
     items = x.argsort(dim=-1).expand(*batch, -1, n)  # the item of every rank

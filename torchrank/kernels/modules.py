@@ -13,7 +13,7 @@ from torchrank.kernels.counts import MISSING
 from torchrank.kernels.kendall import VARIANTS, kendall_gram
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.ops.pair_counts import METHODS
-from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice
+from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice, check_positive
 
 
 class RankKernel(nn.Module, ABC):
@@ -127,7 +127,7 @@ class MallowsKernel(RankKernel):
     @property
     def lam(self) -> float:
         """The present concentration."""
-        return math.exp(float(self.log_lam.detach()))
+        return float(self.log_lam.detach().exp())
 
     @lam.setter
     def lam(self, value: float) -> None:
@@ -153,7 +153,5 @@ def _check_words(missing: str, method: str) -> None:
 
 
 def _log_concentration(lam: float) -> float:
-    check_at_least(lam, "lam", 0)
-    if not 0 < lam < math.inf:
-        raise ValueError(f"lam={lam!r} is out of range; a learnable concentration has to be positive and finite")
+    check_positive(lam, "lam")
     return math.log(lam)

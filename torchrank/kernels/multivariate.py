@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.ops.simplex import simplex_weights
-from torchrank.rankings.validate import Matrix, Scores, check_count, check_number, from_array, to_numpy
+from torchrank.rankings.validate import Matrix, Scores, check_count, check_finite, from_array, to_numpy
 
 Kernel = Callable[[Scores, Scores | None], Matrix]
 Parts: TypeAlias = Any  # a list of score matrices or, where a kernel knows how to cut it, one matrix
@@ -176,7 +176,7 @@ def _as_weights(weights: Sequence[float] | Tensor | None, p: int) -> Tensor:
         return torch.full((p,), 1 / p, dtype=torch.float64)
     if isinstance(weights, (list, tuple)):
         for part, weight in enumerate(weights):
-            check_number(weight, f"weights[{part}]")
+            check_finite(weight, f"weights[{part}]", 0)
         given = torch.tensor(weights, dtype=torch.float64)
     else:
         given = weights if isinstance(weights, Tensor) else from_array(np.asarray(weights), "weights")

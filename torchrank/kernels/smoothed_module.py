@@ -9,7 +9,7 @@ from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.smoothed import smoothed_kendall_gram
 from torchrank.ops.reference.smoothed import NOISES
 from torchrank.ops.smoothed import METHODS
-from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice
+from torchrank.rankings.validate import Matrix, Scores, check_choice, check_positive
 
 
 class SmoothedKendallKernel(RankKernel):
@@ -40,13 +40,11 @@ class SmoothedKendallKernel(RankKernel):
     @property
     def window(self) -> float:
         """The present window."""
-        return math.exp(float(self.log_window.detach()))
+        return float(self.log_window.detach().exp())
 
     @window.setter
     def window(self, value: float) -> None:
-        check_at_least(value, "window", 0)
-        if not 0 < value < math.inf:
-            raise ValueError(f"window={value!r} is out of range; it must be positive and finite")
+        check_positive(value, "window")
         with torch.no_grad():
             self.log_window.fill_(math.log(value))
 

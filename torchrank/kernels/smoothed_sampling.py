@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
 from torchrank.kernels.kendall import kendall_gram
-from torchrank.rankings.validate import check_at_least, check_count
+from torchrank.rankings.validate import check_at_least, check_count, check_finite, check_positive
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ def monte_carlo_bound(n_samples: int, *, n_rankings: int = 1, delta: float = 0.0
         ValueError, TypeError: counts below 1, or ``delta`` outside (0, 1).
     """
     check_count(n_samples, "n_samples", least=1)
+    check_finite(n_samples, "n_samples", 1)
     return _confidence(n_rankings, delta) / math.sqrt(n_samples)
 
 
@@ -139,10 +141,9 @@ def monte_carlo_samples(n_rankings: int, *, lam: float, excess: float, delta: fl
         ValueError, TypeError: numbers out of range.
     """
     for value, name in ((lam, "lam"), (excess, "excess")):
-        check_at_least(value, name, 0)
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name}={value!r} is out of range; it must be positive and finite")
-    return math.ceil(8 / lam * (_confidence(n_rankings, delta) / excess) ** 2)
+        check_positive(value, name)
+    confidence, regularisation, most = (Fraction(float(v)) for v in (_confidence(n_rankings, delta), lam, excess))
+    return math.ceil(8 * confidence**2 / (regularisation * most**2))  # exact, and without a largest number
 
 
 def _confidence(n_rankings: int, delta: float) -> float:
@@ -150,7 +151,7 @@ def _confidence(n_rankings: int, delta: float) -> float:
     check_at_least(delta, "delta", 0)
     if not 0 < delta < 1:
         raise ValueError(f"delta={delta!r} is out of range; it is a probability strictly between 0 and 1")
-    return 2 + math.sqrt(8 * math.log(n_rankings / delta))
+    return 2 + math.sqrt(8 * (math.log(n_rankings) - math.log(delta)))
 
 
 def _row_by_row(x: Tensor, y: Tensor, workspace: int) -> Tensor:

@@ -182,8 +182,23 @@ def check_at_least(value: Any, name: str, least: float, why: str = "") -> None:
 def check_finite(value: Any, name: str, least: float) -> None:
     """Raise unless ``value`` is a finite real number and at least ``least``."""
     check_at_least(value, name, least)
-    if value == math.inf:
+    if as_float(value) == math.inf:
         raise ValueError(f"{name}={value!r} is out of range; it must be finite")
+
+
+def check_positive(value: Any, name: str) -> None:
+    """Raise unless ``value`` is a finite real number above 0."""
+    check_number(value, name)
+    if not 0 < as_float(value) < math.inf:
+        raise ValueError(f"{name}={value!r} is out of range; it must be positive and finite")
+
+
+def as_float(value: Any) -> float:
+    """A real number in float64; infinite where it is an integer beyond the largest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value > 0 or -1)
 
 
 def check_count(value: object, name: str, least: int, unit: str = "") -> None:
