@@ -33,6 +33,34 @@ def test_gradcheck(n, noise, method):
     assert gradcheck(lambda X, window: of(X, None, window), (scores(3, n), number(0.8)))
 
 
+@pytest.mark.parametrize("noise", ["uniform", "gaussian"])
+@pytest.mark.parametrize(
+    "values", [[[math.inf, 1.0, 2.0, -math.inf, 1.5], [math.inf, 2.0, 2.5, 4.0, math.inf]], [[1e308, -1e308, 1.0, 1.2]]]
+)
+def test_differences_without_bound(values, noise):
+    """Infinite differences are constant: the window's gradient is that of the other pairs, in the features too."""
+    X, window = torch.tensor(values, dtype=torch.float64, requires_grad=True), number(0.8)
+    A = smoothed_features(X, window=window, noise=noise)
+    K = smoothed_kendall_gram(X, window=window, noise=noise)
+    for_x, for_window = torch.autograd.grad((A @ A.mT).square().sum(), (X, window))
+    expected_x, expected_window = torch.autograd.grad(K.square().sum(), (X, window))
+    finite = X.isfinite()
+    torch.testing.assert_close(for_x[finite], expected_x[finite], rtol=0, atol=1e-14)
+    torch.testing.assert_close(for_window, expected_window, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("noise", ["uniform", "gaussian"])
+def test_tied_scores_have_a_slope_in_the_features_too(noise):
+    X, window = torch.tensor([[1.0, 1.0, 2.0, 2.0], [3.0, 3.0, 3.0, 1.0]], dtype=torch.float64), number(0.8)
+    X.requires_grad_()
+    A = smoothed_features(X, window=window, noise=noise)
+    K = smoothed_kendall_gram(X, window=window, noise=noise)
+    weights = torch.tensor([[1.0, 2.0], [-3.0, 0.5]], dtype=torch.float64)
+    expected = torch.autograd.grad((K * weights).sum(), (X, window))
+    torch.testing.assert_close(torch.autograd.grad((A @ A.mT * weights).sum(), (X, window)), expected)
+    assert expected[0].abs().max() > 0.4
+
+
 def test_gradcheck_of_batches():
     assert gradcheck(
         lambda X, Y: smoothed_kendall_gram(X, Y, window=0.9), (scores(2, 1, 2, 5), scores(3, 2, 5, seed=1))

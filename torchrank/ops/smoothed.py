@@ -99,6 +99,7 @@ def _gram(
     x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
 ) -> Tensor:
     width = float(window)
+    dtype, x, y = x.dtype, *_with_room(x, y, width)
     if method in ("auto", "sweep"):
         why_not = _why_no_sweep(x, noise)
         if method == "sweep" and why_not:
@@ -107,11 +108,11 @@ def _gram(
             from torchrank.cpu import smoothed_sweep  # numba takes half a second to import
 
             if method == "sweep" or smoothed_sweep.is_faster(x, y):
-                return smoothed_sweep.smoothed_gram(x, y, width, workspace, progress)
+                return smoothed_sweep.smoothed_gram(x, y, width, workspace, progress).to(dtype)
     (b, m, n), m2 = x.shape, (x if y is None else y).shape[1]
     total = b * m * m2 * (n * (n - 1) // 2)
     with tqdm(desc="smoothed_gram", unit="product", unit_scale=True, total=total, disable=not progress) as bar:
-        return reference.smoothed_gram(x, y, _maker(x, y, width, noise, method), workspace, bar.update)
+        return reference.smoothed_gram(x, y, _maker(x, y, width, noise, method), workspace, bar.update).to(dtype)
 
 
 torch.library.impl("torchrank::smoothed_gram", "default", _gram)
@@ -134,9 +135,11 @@ def _fake_gram(
 def _gram_backward(
     gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    make = _maker(x, y, float(window), noise, method)
-    for_x, for_y, for_window = reference.smoothed_gram_backward(gradient, x, y, make, workspace)
-    return for_x, for_y, for_window.to(window).reshape(window.shape)
+    width = float(window)
+    dtype, x, y = x.dtype, *_with_room(x, y, width)
+    make = _maker(x, y, width, noise, method)
+    for_x, for_y, for_window = reference.smoothed_gram_backward(gradient.to(x.dtype), x, y, make, workspace)
+    return for_x.to(dtype), for_y.to(dtype), for_window.to(window).reshape(window.shape)
 
 
 torch.library.impl("torchrank::smoothed_gram_backward", "default", _gram_backward)
@@ -195,6 +198,13 @@ def _refuse_second_order(ctx: Any, *gradients: Tensor) -> NoReturn:
 
 torch.library.register_autograd("torchrank::smoothed_gram", _backward, setup_context=_remember)
 torch.library.register_autograd("torchrank::smoothed_gram_backward", _refuse_second_order)
+
+
+def _with_room(x: Tensor, y: Tensor | None, window: float) -> tuple[Tensor, Tensor | None]:
+    """Scores as they are or, where float32 has no room for multiples of the window and its inverse, in float64."""
+    if 2.0**-120 <= window <= 2.0**120:
+        return x, y
+    return x.double(), None if y is None else y.double()
 
 
 def _maker(x: Tensor, y: Tensor | None, window: float, noise: str, method: str) -> reference.MakeRows:
