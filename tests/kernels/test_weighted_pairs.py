@@ -1,5 +1,6 @@
 """Kendall kernels over some pairs of items, or over weighted ones, and the polynomial family."""
 
+from decimal import Decimal, localcontext
 from itertools import combinations
 
 import numpy as np
@@ -41,6 +42,24 @@ def test_all_pairs_are_the_plain_kernel():
     pairs = ~np.eye(7, dtype=bool)
     for variant in "ab":
         assert np.array_equal(kendall_gram(X, pairs=pairs, variant=variant), kendall_gram(X, variant=variant))
+
+
+@pytest.mark.parametrize("variant", ["a", "b"])
+@pytest.mark.parametrize("unit", [1e-200, 1e-310, 1e200, 1.7e308])
+def test_only_ratios_of_weights_count(variant, unit):
+    K = kendall_gram(X, Y, pairs=WEIGHTS, variant=variant)
+    tolerance = 1e-15 if unit > 1e-300 else 1e-8  # below, weights themselves have few digits
+    other = kendall_gram(X, Y, pairs=unit * WEIGHTS, variant=variant)
+    np.testing.assert_allclose(other, K, rtol=0, atol=tolerance)
+
+
+def test_norms_of_small_weights_do_not_vanish():
+    """Only the pair of weight 1e-200 is ordered, by both rows, once the other pairs have no weight in either norm."""
+    pairs = np.zeros((4, 4))
+    pairs[0, 1] = pairs[1, 0] = 1e-200
+    pairs[2, 3] = pairs[3, 2] = 1.0
+    rows = np.array([[1.0, 2.0, 0.0, 0.0], [2.0, 1.0, 0.0, 0.0]])
+    assert kendall_gram(rows, pairs=pairs).tolist() == [[1.0, -1.0], [-1.0, 1.0]]
 
 
 def test_gradient_of_weights():
@@ -159,12 +178,35 @@ def test_powers_do_not_magnify_rounding(dtype):
     torch.testing.assert_close(result, exact.to(dtype), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("degree", [1, 2, 3, 10, 1001, 10**9])
+@pytest.mark.parametrize("scale", ["0", "0.5", "4", "1e6"])
+def test_polynomial_in_forty_digits(degree, scale):
+    K = ["-1", "-0.9999", "-0.5", "-0.25", "0", "0.75", "0.9999", "1"]
+    with localcontext() as context:
+        context.prec = 40
+        share = Decimal(scale) / degree
+        expected = [float(((1 + share * Decimal(k)) / (1 + share)) ** degree) for k in K]
+    result = polynomial_gram(np.array([[float(k) for k in K]]), degree=degree, scale=float(scale))[0]
+    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 50])
+def test_gradient_through_the_polynomial(degree):
+    K = torch.linspace(-0.99, 0.99, 12, dtype=torch.float64).view(3, 4).requires_grad_()
+    assert torch.autograd.gradcheck(lambda K: polynomial_gram(K, degree=degree, scale=3.0), K)
+    ends = torch.tensor([[-1.0, 1.0]], dtype=torch.float64, requires_grad=True)
+    polynomial_gram(ends, degree=degree, scale=float(degree)).sum().backward()
+    power = 0.5 if degree == 1 else 0.0  # of the derivative p/2 ((1 + K) / 2)^(p - 1) at K = -1
+    assert ends.grad.tolist() == [[power, degree / 2]]
+
+
 def test_polynomial_family():
     K = kendall_gram(Y)
     np.testing.assert_allclose(polynomial_gram(K, degree=1, scale=1e9), K, atol=1e-8)
     np.testing.assert_allclose(polynomial_gram(K, degree=2, scale=3), ((1 + 1.5 * K) / 2.5) ** 2, rtol=1e-15)
     limit = mallows_gram(Y, lam=4 * 2.0 / (7 * 6))
-    np.testing.assert_allclose(polynomial_gram(K, degree=10**6, scale=2.0), limit, rtol=1e-5)
+    for degree, tolerance in ((10**6, 1e-5), (10**15, 1e-14), (10**300, 1e-14)):
+        np.testing.assert_allclose(polynomial_gram(K, degree=degree, scale=2.0), limit, rtol=tolerance)
     assert np.linalg.eigvalsh(polynomial_gram(kendall_gram(X), degree=3, scale=2)).min() > -1e-14
     assert isinstance(polynomial_gram(torch.eye(2), degree=2, scale=1), torch.Tensor)
     for bad, message in (

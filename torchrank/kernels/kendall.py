@@ -78,7 +78,8 @@ def kendall_gram(
             word for all, or words ``(m,)``, or ``(..., m)``, whose batch dimensions broadcast with those of the scores.
         kind_y: the same for ``Y``.
         pairs: ``(n, n)`` symmetric mask of the pairs of items to compare, or non-negative weights of pairs, which may
-            require a gradient; None compares all alike. For complete rankings; a product of blocks in plain torch.
+            require a gradient; None compares all alike. The kernel is 0 where no pair has a weight. For complete
+            rankings; a product of blocks in plain torch.
         method: "auto", "signs", "inversions" or "reference": which engine counts. All give the same result.
         workspace: bytes of memory to use at most beside inputs and results.
         progress: show a progress bar.
@@ -107,7 +108,8 @@ def kendall_gram(
         check_count(workspace, "workspace", least=2**10, unit="bytes")
         if missing != "raise" or kind is not None or kind_y is not None:
             raise ValueError(
-                f"pairs needs complete rankings, missing='raise' without kind; got missing={missing!r}, kind={kind!r}"
+                f"pairs needs complete rankings, missing='raise' without kind; got missing={missing!r}, kind={kind!r}, "
+                f"kind_y={kind_y!r}"
             )
         if method in ("signs", "inversions"):
             raise RuntimeError(f"method={method!r} has no engine for pairs, which torch multiplies; use method='auto'")

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from torchrank.kernels.batches import one_batch
 from torchrank.kernels.gradient import without_gradient
+from torchrank.kernels.normalize import normalize_gram
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.weighted_pairs import pair_weights, weighted_pairs
 from torchrank.rankings.validate import (
@@ -37,9 +38,12 @@ def weighted_kendall(X: Scores, Y: Scores | None, pairs: Matrix, *, variant: str
     flat_x, flat_y, shape = one_batch(x, y)
     sums = weighted_pairs(flat_x, flat_y, weights, workspace)
     norms_x, norms_y = sums.norms_x, sums.norms_x if y is None else sums.norms_y
-    squared = (weights.sum() / 2) ** 2 if variant == "a" else norms_x[..., :, None] * norms_y[..., None, :]
-    kernel = (sums.product / torch.where(squared > 0, squared, 1).sqrt()).reshape(shape)
-    return scores.wrap(without_gradient(kernel.to(scores.dtype), scores.X, scores.Y))
+    if variant == "a":
+        total = weights.sum() / 2
+        kernel = sums.product / torch.where(total > 0, total, 1)
+    else:
+        kernel = normalize_gram(sums.product, norms_x, norms_y)
+    return scores.wrap(without_gradient(kernel.reshape(shape).to(scores.dtype), scores.X, scores.Y))
 
 
 def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
@@ -63,10 +67,15 @@ def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
         ValueError, TypeError: arguments out of range, or ``K`` not a floating-point matrix.
     """
     check_count(degree, "degree", least=1)
+    check_finite(degree, "degree", 1)
     check_finite(scale, "scale", 0)
     gram, foreign = as_gram(K, "K", square=False)
-    share = scale / degree  # in float64: a power of p magnifies what rounding does to a number near 1
-    result = (((1 + share * gram.to(torch.float64)) / (1 + share)) ** degree).to(gram.dtype)
+    p, share, doubles = float(degree), scale / float(degree), gram.to(torch.float64)
+    # A power of p magnifies what rounding does to a number near 1: there, take the logarithm of its distance from 1.
+    below_one = (share / (1 + share)) * (doubles - 1)
+    near = (p * torch.log1p(below_one.clamp(min=-0.5))).exp()
+    power = torch.where(below_one > -0.5, near, ((1 + share * doubles) / (1 + share)) ** p)
+    result = power.to(gram.dtype)
     return to_numpy(result) if foreign else result
 
 
@@ -80,4 +89,6 @@ def _as_weights(pairs: Matrix, n: int, device: torch.device) -> Tensor:
         )
     if weights.is_complex():
         raise TypeError(f"pairs has dtype {weights.dtype}; expected real weights or bool")
-    return pair_weights(weights.to(device=device, dtype=torch.float64))
+    weights = pair_weights(weights.to(device=device, dtype=torch.float64))
+    exponent = torch.frexp(weights.detach().max()).exponent  # only ratios count: sums of large weights would overflow
+    return weights / torch.ldexp(torch.ones_like(weights[0, 0]), exponent - 1)
