@@ -240,3 +240,23 @@ def test_two_step_is_ridge_regression_twice(sides):
     first = torch.linalg.solve(Ks + 0.5 * torch.eye(len(Ks), dtype=torch.float64), F)
     expected = torch.linalg.solve(Ke + 2.0 * torch.eye(len(Ke), dtype=torch.float64), first.mT).mT
     torch.testing.assert_close(A, expected, rtol=0, atol=1e-11)
+
+
+def test_any_tensor_among_numpy_arrays_gives_tensors_with_gradients():
+    F, lam = torch.ones(3, 3, dtype=torch.float64, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    for duals, given in (
+        (kron_rls(np.eye(3), None, F, 2.0), F),
+        (kron_rls(np.eye(3), None, np.ones((3, 3)), lam), lam),
+    ):
+        duals.sum().backward()
+        assert given.grad is not None
+
+
+def test_duals_of_another_shape_are_named_and_those_of_float32_are_kept_in_float64():
+    v = torch.arange(1.0, 9)
+    solver = KroneckerEigh(torch.outer(v, v))
+    with pytest.raises(ValueError, match=r"duals have shape \(2, 2\)"):
+        solver.predict(duals=torch.ones(2, 2))
+    assert solver.solve(torch.ones(8, 8), [1e-3, 1.0]).dtype == torch.float32
+    assert solver.pair_duals.dtype == torch.float64
+    assert solver.pair_duals.shape == (2, 8, 8)

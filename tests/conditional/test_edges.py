@@ -330,3 +330,20 @@ def test_an_indefinite_kernel_is_named_as_the_reason_of_a_breakdown():
     with pytest.warns(ConvergenceWarning, match="positive semi-definite"):
         fit = kron_edge_rls(np.diag([1.0, -1.0]), None, [(0, 1), (1, 0)], [1.0, 1.0], 0.1)
     assert (fit.converged, fit.reason) == (False, "breakdown")
+
+
+def test_validation_without_anything_to_measure_is_refused():
+    y = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    one_edge_each = torch.tensor([[0, 1], [1, 2]])
+    with pytest.raises(ValueError, match="validation gave NaN after iteration 1"):
+        kron_edge_rls(torch.eye(3).double(), None, [[0, 1], [0, 2]], y, loss="ranking", validation=(one_edge_each, y))
+
+
+def test_backward_pass_that_does_not_converge_warns():
+    K = torch.diag(torch.arange(1.0, 10).double()).requires_grad_()
+    edges = torch.arange(9).repeat(2, 1).mT
+    y = torch.eye(9, dtype=torch.float64)[0]  # an eigenvector: one iteration
+    fit = kron_edge_rls(K, None, edges, y, max_iter=1)
+    assert fit.converged
+    with pytest.warns(ConvergenceWarning, match="the gradient of kron_edge_rls did not converge in 1 iterations"):
+        fit.duals.sum().backward()

@@ -167,3 +167,18 @@ def test_numpy_features_become_buffers():
         "x_end": (3, 2),
         "duals": (5, 3),
     }
+
+
+def nearly_unsymmetric(x, y):
+    return torch.exp(-torch.cdist(x, y).square() / 20) * (1 + torch.finfo(x.dtype).eps * torch.arange(len(y)))
+
+
+@pytest.mark.parametrize("kernel", [lambda x, y: x @ y.mT, nearly_unsymmetric])
+def test_rounding_of_a_float32_kernel_is_judged_as_such(kernel):
+    x, F = random_labels(30, 3).float(), random_labels(30, 30)
+    model, exact = (KroneckerRLS(kernel, x.to(dtype), lam=0.1) for dtype in (torch.float32, torch.float64))
+    expected = exact.fit(F)(x.double())
+    torch.testing.assert_close(model.fit(F)(x).double(), expected, rtol=0, atol=1e-3)
+    assert model.duals.dtype == torch.float64
+    model.fit_edges(complete_edges(30, 30), F.reshape(-1))
+    torch.testing.assert_close(model(x).double(), expected, rtol=0, atol=1e-3)

@@ -82,3 +82,22 @@ def test_shapes_are_checked():
     for project in (symmetrize, antisymmetrize):
         with pytest.raises(ValueError, match="the same nodes as rows and columns"):
             project(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
+def test_transpose_of_numpy_kernels_given_twice(relation):
+    K, F = random_labels(3, 4).numpy(), random_labels(3, 3).numpy()
+    kernel = PairKernel(K, K, relation=relation)
+    product = kernel.mT @ F
+    assert isinstance(product, np.ndarray)
+    np.testing.assert_allclose(product.reshape(-1), kernel.to_dense().T @ F.reshape(-1), atol=1e-14)
+
+
+def test_kernels_that_are_no_matrices_and_mixed_dtypes_are_named():
+    K = torch.eye(3)
+    with pytest.raises(ValueError, match=r"K_start has shape \(3,\)"):
+        PairKernel(K[0])
+    with pytest.raises(TypeError, match=r"K_end has dtype torch\.float64"):
+        PairKernel(K, K.double())
+    with pytest.raises(TypeError, match=r"F has dtype torch\.float64"):
+        PairKernel(K) @ K.double()

@@ -183,3 +183,28 @@ def test_warns_when_not_converged():
 def test_the_core_does_not_import_scikit_learn():
     code = "import sys, torchrank.conditional, torchrank.metrics, torchrank.linalg; assert 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(0, 700)])
+def test_precomputed_kernel_in_float32(part):
+    x, F = random_labels(30, 3).numpy().astype(np.float32), random_labels(30, 30).numpy()
+    edges, y = complete_edges(30, 30).numpy()[part], F.ravel()[part]
+    model = KroneckerRLS(0.1, kernel="precomputed", nodes=x @ x.T).fit(edges, y)
+    exact = KroneckerRLS(0.1, nodes=x).fit(edges, y)
+    assert model.pair_duals_.dtype == exact.pair_duals_.dtype == np.float64
+    assert model.converged_
+    assert exact.converged_
+    np.testing.assert_allclose(model.predict(edges), exact.predict(edges), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": [1.0, 2.0]}, "alpha=.* is not a number"),
+        ({"end_nodes": np.eye(3)}, "end_nodes without nodes"),
+        ({"nodes": np.ones((3, 4)), "kernel": "precomputed"}, "expected the square kernel matrix"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        KroneckerRLS(**options).fit([[0, 1], [1, 2]], [1.0, 2.0])

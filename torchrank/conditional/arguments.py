@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.linalg import check_symmetric
+from torchrank.linalg import as_double, check_symmetric
 from torchrank.rankings.validate import from_array, to_numpy
 
 Array: TypeAlias = Any  # NumPy array or tensor; results are of the kind that came in
@@ -55,6 +55,14 @@ def kernel_pair(K_start: Array, K_end: Array | None) -> tuple[Tensor, Tensor]:
     check_alike(end, "K_end", start)
     check_symmetric(end, "K_end")
     return start, end
+
+
+def symmetric_double(K: Array, name: str) -> Tensor:
+    """``K`` in float64, made symmetric after the check, to which rounding of float32 would look unsymmetric then."""
+    tensor = real_tensor(K, name)
+    check_symmetric(tensor, name)
+    tensor = as_double(tensor)
+    return (tensor + tensor.mT) / 2
 
 
 def cross_kernel(K: Array, name: str, n_train: int, like: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from torchrank.conditional.arguments import (
     cross_kernel,
     kernel_pair,
     label_matrix,
+    real_tensor,
     regularization,
     wrapper,
 )
@@ -74,7 +75,7 @@ class KroneckerEigh:
             self._end = self._start
         else:
             self._end = (centered_eigh if rank_end else psd_eigh)(self.K_end, "K_start" if one_set else "K_end")
-        self._wrap = wrapper(K_start, K_end)
+        self._kernels = K_start, K_end  # as they were given: tensors give tensors
         self._solved: tuple[Tensor, Tensor, Tensor] | None = None
 
     def solve(self, F: Array, lam: Array) -> Array:
@@ -102,7 +103,12 @@ class KroneckerEigh:
             raise ValueError("lam=0 with a singular kernel: the solution jumps there and has no gradient; use lam > 0")
         duals = solve_pairs(as_double(labels), K_start, K_end, lam_, self._apply_inverse)
         self._solved = labels, lam_, duals
-        return self._wrap(duals.to(labels))
+        return wrapper(*self._kernels, F, lam)(duals.to(labels))
+
+    @property
+    def pair_duals(self) -> Array:
+        """``(*lam.shape, ..., m, n)`` duals of the last :meth:`solve` in float64, before it rounded them."""
+        return wrapper(*self._kernels)(self._last()[2])
 
     def predict(self, K_start: Array | None = None, K_end: Array | None = None, *, duals: Array | None = None) -> Array:
         """Scores of all pairs of new start and new end nodes, multiplied in float64 whatever the dtype.
@@ -117,11 +123,14 @@ class KroneckerEigh:
         Returns:
             ``(..., r, s)``.
         """
-        weights = self._last()[2] if duals is None else as_double(torch.as_tensor(duals))
         m, n = self.K_start.shape[0], self.K_end.shape[0]
+        weights = self._last()[2] if duals is None else as_double(real_tensor(duals, "duals"))
+        if tuple(weights.shape[-2:]) != (m, n):
+            raise ValueError(f"duals have shape {tuple(weights.shape)}; expected (..., {m}, {n})")
         left = self.K_start if K_start is None else cross_kernel(K_start, "K_start", m, self.K_start)
         right = self.K_end if K_end is None else cross_kernel(K_end, "K_end", n, self.K_start)
-        return self._wrap(kron_matmul(as_double(left), as_double(right), weights).to(left))
+        scores = kron_matmul(as_double(left), as_double(right), weights).to(left)
+        return wrapper(*self._kernels, K_start, K_end, duals)(scores)
 
     @torch.no_grad()
     def loo(self, F: Array | None = None, lam: Array | None = None, *, exclude: str = "edge") -> Array:
@@ -172,7 +181,7 @@ class KroneckerEigh:
             residual = V @ ((inner @ U.mT) / (inverse @ (U * U).mT))
         if self.loss == "ranking" and exclude == query:
             F64 = F64 - F64.mean(-1 if query == "start" else -2, keepdim=True)
-        return self._wrap((F64 - residual).to(labels))
+        return wrapper(*self._kernels, F, lam)((F64 - residual).to(labels))
 
     def _checked(self, F: Array, lam: Array) -> tuple[Tensor, Tensor]:
         """Labels, and ``lam`` with dimensions of size one for theirs."""

@@ -80,10 +80,12 @@ def kron_edge_rls(
 
     Raises:
         TypeError: dtypes other than float32 and float64, or mixed ones; indices that are not integers.
-        ValueError: bad kernels, shapes, labels or ``lam``; an edge between nodes that do not exist.
+        ValueError: bad kernels, shapes, labels or ``lam``; an edge between nodes that do not exist; ``validation`` that
+            gives NaN, as edges without labels to compare do.
 
     Warns:
-        ConvergenceWarning: ``max_iter`` was not enough, or the method broke down, as CG does on an indefinite kernel.
+        ConvergenceWarning: ``max_iter`` was not enough, or the method broke down, as CG does on an indefinite kernel;
+            from the backward pass too, which solves one more such system.
     """
     start, end = kernel_pair(K_start, K_end)
     _check_choices(K_start, K_end, loss, direction, relation)
@@ -107,9 +109,13 @@ def kron_edge_rls(
     to_matrix = partial(_pair_duals, pairs, (len(start), len(end)), relation)
     if outcome.solution.converged and validation is None:
         adjoint = replace(settings, callback=None)
-        duals = attach_gradients(
-            duals, labels, start, end, lam_, lambda g: run(system, g, adjoint, None).duals, to_matrix
-        )
+
+        def solve(gradient: Tensor) -> Tensor:
+            backward = run(system, gradient, adjoint, None)
+            backward.solution.warn_unless_converged("the gradient of kron_edge_rls", settings.tol)
+            return backward.duals
+
+        duals = attach_gradients(duals, labels, start, end, lam_, solve, to_matrix)
     return outcome.fit(duals, as_double(to_matrix(duals)), wrapper(K_start, K_end, edges, y))
 
 

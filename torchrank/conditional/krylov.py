@@ -126,7 +126,12 @@ class _Watch:
         error = None
         if self._settings.validation is not None:
             duals = self._duals(state)
-            error = self._settings.validation(duals)
+            error = float(self._settings.validation(duals))
+            if math.isnan(error):
+                raise ValueError(
+                    f"validation gave NaN after iteration {state.n_iter}; it needs edges to measure, and for the "
+                    "ranking loss edges of one query with different labels"
+                )
             self.errors.append(error)
             if error < self._least or self.best_iter is None:
                 self._least, self.best, self.best_iter = error, duals, state.n_iter

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from torchrank.conditional.arguments import DIRECTIONS, LOSSES, Array, real_tensor, tensor_of
+from torchrank.conditional.arguments import DIRECTIONS, LOSSES, Array, real_tensor, symmetric_double, tensor_of
 from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.conditional.iterative import kron_edge_rls
 from torchrank.conditional.krylov import IterativeFit
@@ -21,8 +21,9 @@ NodeKernel = Callable[[Tensor, Tensor], Tensor]
 class KroneckerRLS(nn.Module):
     """Scores of pairs of nodes, learned by Kronecker RLS or RankRLS from the labels of edges.
 
-    The training nodes are buffers and so are the duals, in float64 whatever the dtype of the features, so
-    ``state_dict`` is the whole model. Two ways to use it: :meth:`fit` or :meth:`fit_edges` and call; or, to learn the
+    The training nodes are buffers and so are the duals, in float64 whatever the dtype of the features (but
+    ``model.float()`` rounds them), so ``state_dict`` is the whole model. Before a fit the duals are zero, and so are
+    all scores. Two ways to use it: :meth:`fit` or :meth:`fit_edges` and call; or, to learn the
     parameters of the kernel and ``lam``, differentiate through :meth:`solve`::
 
         duals = model.solve(F_train)
@@ -99,22 +100,14 @@ class KroneckerRLS(nn.Module):
 
         For the parameters of the kernel, ``log_lam`` and the labels; see :meth:`KroneckerEigh.solve`.
         """
-        start, end = self._training_kernels()
-        solver = KroneckerEigh(start, end, loss=self.loss, direction=self.direction, relation=self.relation)
-        return solver.solve(F, self.lam)
+        return self._solver().solve(F, self.lam)
 
     @torch.no_grad()
     def fit(self, F: Array) -> "KroneckerRLS":
         """Solve for the labels ``(m, n)`` of all pairs of training nodes and keep the duals."""
-        start, end = self._training_kernels()
-        solver = KroneckerEigh(
-            as_double(start),
-            None if end is None else as_double(end),
-            loss=self.loss,
-            direction=self.direction,
-            relation=self.relation,
-        )
-        self.duals.copy_(torch.as_tensor(solver.solve(as_double(torch.as_tensor(F)), self.lam)))
+        solver = self._solver()
+        solver.solve(real_tensor(F, "F").to(solver.K_start), self.lam)
+        self.duals.copy_(solver.pair_duals)
         return self
 
     @torch.no_grad()
@@ -125,8 +118,8 @@ class KroneckerRLS(nn.Module):
         """
         start, end = self._training_kernels()
         fit = kron_edge_rls(
-            as_double(start),
-            None if end is None else as_double(end),
+            symmetric_double(start, "the kernel of start nodes"),
+            None if end is None else symmetric_double(end, "the kernel of end nodes"),
             edges,
             as_double(real_tensor(y, "y")),
             self.lam,
@@ -142,6 +135,10 @@ class KroneckerRLS(nn.Module):
         """What ``print`` shows beside the kernels."""
         shape = tuple(self.duals.shape)
         return f"nodes={shape}, loss={self.loss!r}, direction={self.direction!r}, relation={self.relation!r}"
+
+    def _solver(self) -> KroneckerEigh:
+        start, end = self._training_kernels()
+        return KroneckerEigh(start, end, loss=self.loss, direction=self.direction, relation=self.relation)
 
     def _training_kernels(self) -> tuple[Tensor, Tensor | None]:
         end = None if self.x_end is None else (self.kernel_end or self.kernel)(self.x_end, self.x_end)

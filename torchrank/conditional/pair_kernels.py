@@ -9,7 +9,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from torchrank.conditional.arguments import RELATIONS, Array, edge_labels, edge_list, real_tensor, wrapper
+from torchrank.conditional.arguments import (
+    RELATIONS,
+    Array,
+    check_alike,
+    edge_labels,
+    edge_list,
+    real_tensor,
+    wrapper,
+)
 from torchrank.linalg import PairProduct, kron_matmul
 from torchrank.rankings.validate import check_choice
 
@@ -63,13 +71,16 @@ class PairKernel:
         relation: "ordinary", "symmetric" or "reciprocal".
 
     Raises:
-        ValueError: an unknown relation, or a symmetric or reciprocal one between two sets of nodes.
+        TypeError: dtypes other than float32 and float64, or mixed ones.
+        ValueError: not matrices, an unknown relation, or a symmetric or reciprocal one between two sets of nodes.
     """
 
     def __init__(self, K_start: Array, K_end: Array | None = None, *, relation: str = "ordinary") -> None:
         check_relation(relation, K_start, K_end)
-        self.K_start = real_tensor(K_start, "K_start")
-        self.K_end = self.K_start if K_end is None else real_tensor(K_end, "K_end")
+        self.K_start = _kernel_block(K_start, "K_start")
+        one_set = K_end is None or K_end is K_start
+        self.K_end = self.K_start if one_set else _kernel_block(K_end, "K_end")
+        check_alike(self.K_end, "K_end", self.K_start)
         self.relation = relation
         self._wrap = wrapper(K_start, K_end)
 
@@ -83,7 +94,9 @@ class PairKernel:
     def mT(self) -> "PairKernel":  # noqa: N802
         """The transposed operator."""
         end = None if self.K_end is self.K_start else self.K_end.mT
-        return PairKernel(self.K_start.mT, end, relation=self.relation)
+        transposed = PairKernel(self.K_start.mT, end, relation=self.relation)
+        transposed._wrap = self._wrap
+        return transposed
 
     def matmul(self, F: Array) -> Array:
         """Multiply weights ``(..., m, n)`` of all column pairs; gives ``(..., r, s)`` values at all row pairs."""
@@ -91,6 +104,7 @@ class PairKernel:
         shape = self.K_start.shape[1], self.K_end.shape[1]
         if tuple(weights.shape[-2:]) != shape:
             raise ValueError(f"F has shape {tuple(weights.shape)}; expected (..., {shape[0]}, {shape[1]})")
+        check_alike(weights, "F", self.K_start)
         # The symmetric and the antisymmetric part commute with the product, equation (12).
         return self._wrap(kron_matmul(self.K_start, self.K_end, apply_relation(weights, self.relation)))
 
@@ -116,6 +130,13 @@ class PairKernel:
         product = EdgeProduct(self.K_start, self.K_end, out_pairs, in_pairs, self.relation)
         n_in = in_pairs.shape[1]
         return lambda v: self._wrap(product(edge_labels(v, n_in, self.K_start, "v")))
+
+
+def _kernel_block(K: Array, name: str) -> Tensor:
+    tensor = real_tensor(K, name)
+    if tensor.ndim != 2:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected a matrix (row nodes, column nodes)")
+    return tensor
 
 
 class EdgeProduct:

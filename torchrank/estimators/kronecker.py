@@ -9,9 +9,10 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.conditional import KroneckerEigh, kron_edge_rls
+from torchrank.conditional.arguments import symmetric_double
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
 from torchrank.metrics import concordance_index
-from torchrank.rankings.validate import check_choice
+from torchrank.rankings.validate import check_choice, to_numpy
 
 SOLVERS = ("auto", "eigen", "cg", "bicgstab")
 
@@ -90,6 +91,8 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
             ConvergenceWarning: the iterations did not reach ``tol``.
         """
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+        if np.ndim(self.alpha) != 0:
+            raise ValueError(f"alpha={self.alpha!r} is not a number; KroneckerRLSCV chooses among several")
         self.pair_duals_ = self._fit_graph(self._graph(X), y, np.array([self.alpha]))[0]
         return self
 
@@ -117,6 +120,8 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
     def _graph(self, X: np.ndarray) -> Graph:
         if self.nodes is not None:
             return graph_of_numbers(X, self.nodes, self.end_nodes)
+        if self.end_nodes is not None:
+            raise ValueError("end_nodes without nodes; pass the table of start nodes as nodes, the same for one set")
         if self.kernel == "precomputed":
             raise ValueError(
                 "kernel='precomputed' needs nodes=K, the kernel matrix of all nodes, and edges as node numbers"
@@ -155,8 +160,12 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         F = self._closed_form(graph, y)
         if F is not None:
             self.converged_, self.n_iter_, self.residuals_ = True, 0, ()
-            return self._solver(graph).solve(F, alphas)
+            solver = self._solver(graph)
+            solver.solve(F, alphas)
+            return solver.pair_duals
         K_start, K_end = self._training_kernels(graph)
+        K_start = to_numpy(symmetric_double(K_start, "the kernel of start nodes"))
+        K_end = None if K_end is None else to_numpy(symmetric_double(K_end, "the kernel of end nodes"))
         weights = np.empty((len(alphas), *graph.shape))
         for i, alpha in enumerate(alphas):
             fit = kron_edge_rls(

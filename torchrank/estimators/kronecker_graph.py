@@ -97,12 +97,21 @@ class NodeKernel:
     params: dict[str, Any] | None
 
     def __call__(self, left: np.ndarray, right: np.ndarray, table: Any) -> np.ndarray:
-        """The kernel ``(r, s)`` between nodes: features, or numbers of rows in ``table`` where there is one."""
+        """The kernel ``(r, s)`` between nodes: features, or numbers of rows in ``table`` where there is one.
+
+        Named kernels are computed in float64. Others keep their dtype: by it small negative eigenvalues are judged.
+        """
         if table is not None:
             table = np.asarray(table)
             if self.kernel == "precomputed":
-                return table[np.ix_(left, right)].astype(np.float64)
+                if table.ndim != 2 or table.shape[0] != table.shape[1]:
+                    raise ValueError(
+                        f"kernel='precomputed' and nodes of shape {table.shape}; expected the square kernel matrix of "
+                        "all nodes"
+                    )
+                return table[np.ix_(left, right)]
             left, right = table[left], table[right]
         if callable(self.kernel):
-            return np.asarray(self.kernel(left, right), dtype=np.float64)
+            return np.asarray(self.kernel(left, right))
+        left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
         return pairwise_kernels(left, right, metric=self.kernel, **(self.params or {}))
