@@ -1,9 +1,10 @@
 """Figure 5 of Jiao and Vert (2018), doi:10.1109/TPAMI.2017.2719680: classifiers, C, and the number of top pairs.
 
-``TORCHRANK_DATA=folder python -m benchmarks.papers.figure5 [--draw]``. Left: the accuracies that ``benchmarks.papers.table2``
-keeps in ``benchmarks/results/table2.jsonl``. Middle: accuracy of support vector machines against C. The paper draws
-breast cancer 1; where that is not at hand, colon. Right: accuracy on prostate 1 against the number of top scoring
-pairs, whose features the machines take. Marks are what inner cross-validation chooses, in the middle most often.
+``TORCHRANK_DATA=folder python -m benchmarks.papers.figure5 [--draw]``. Left: the accuracies that
+``benchmarks.papers.table2`` keeps in ``benchmarks/results/table2.jsonl``. Middle: accuracy of support vector machines
+against C. The paper draws breast cancer 1; where that is not at hand, colon. Right: accuracy on prostate 1 against the
+number of top scoring pairs, whose features the machines take. Marks are what inner cross-validation chooses, in the
+middle most often.
 """
 
 import argparse
