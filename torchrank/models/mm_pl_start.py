@@ -7,7 +7,7 @@ from torchrank.clustering.rank_tree import rank_tree
 from torchrank.distributions.choices import Choices, choice_statistics, mm_update
 from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
 
-_PL_STEPS = 30
+_PL_STEPS = 10
 _ROWS_PER_CELL = 100  # that K-means looks at; it divides the features well enough by a part of many rows
 _LLOYD_STEPS = 30
 _LEAF = 5
