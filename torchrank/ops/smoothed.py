@@ -87,7 +87,7 @@ def smoothed_gram(
 
     float32 scores on CUDA are multiplied by Triton kernels where Triton is installed, unless ``method`` is "reference":
     errors against float64 stay below 1e-6, and the workspace bounds what they take. All else on CUDA, float64 too, is
-    multiplied by plain torch.
+    multiplied by plain torch. A window outside of 2^-120 to 2^120 makes all devices compute in float64.
 
     Raises:
         RuntimeError: ``method="sweep"`` without an engine for it; differentiating twice.
