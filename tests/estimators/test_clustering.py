@@ -102,7 +102,7 @@ def test_bad_input_is_named():
     X = two_groups()
     with pytest.raises(ValueError, match="n_clusters=0 is too small"):
         KernelKMeans(0).fit(X)
-    with pytest.raises(ValueError, match="add up to 0|non-zero"):
+    with pytest.raises(ValueError, match=r"add up to 0|non-zero"):
         RankingKMeans().fit(X, sample_weight=np.zeros(30))
     with pytest.raises(ValueError, match="not positive semi-definite"):
         KernelKMeans(kernel="precomputed").fit(np.array([[0.0, 1.0], [1.0, 0.0]]))
