@@ -1,6 +1,6 @@
 # pyright: reportCallIssue=false, reportArgumentType=false
 # Triton rewrites the signatures of kernels and their launches, which the type checker does not see.
-"""Device helpers that the engines share: ranks as ordered bit patterns, signs of pairs, and mirroring a triangle."""
+"""Device helpers that the engines share: ordered bit patterns, signs of pairs, a program's pairs, mirroring."""
 
 import torch
 import triton
@@ -39,6 +39,45 @@ def pair_signs(a, b, STRICT: tl.constexpr, PACKED: tl.constexpr):
     else:
         signs = (a > b).to(tl.float16) - (a < b).to(tl.float16)
     return signs
+
+
+@triton.jit
+def pairs_of_program(
+    rows_x,
+    rows_y,
+    items,
+    n,
+    SYMMETRIC: tl.constexpr,
+    BX: tl.constexpr,
+    BY: tl.constexpr,
+    BK: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    """What a program multiplies: batch, tile of x, tile of y, block of second items, first items, and a pair's weight.
+
+    Rows and items are padded to whole tiles. The program sweeps first items ``first <= i < last`` over its block of BK
+    second items. Blocks pair with all earlier items, in chunks, and in a program of their own with themselves, where
+    every pair of the n items comes twice, as (i, j) and (j, i), hence a weight of a half. With SYMMETRIC nothing is
+    left to sweep for tiles below the diagonal.
+    """
+    tiles_x, tiles_y, blocks_j = rows_x // BX, rows_y // BY, items // BK
+    pid = tl.program_id(0)
+    tile_x = pid % tiles_x
+    tile_y = pid // tiles_x % tiles_y
+    block = pid // tiles_x // tiles_y % blocks_j
+    batch = (pid // tiles_x // tiles_y // blocks_j).to(tl.int64)
+    chunk = tl.num_programs(1) - 1 - tl.program_id(1)  # the last, 0, is the block with itself and the shortest
+    j = block * BK
+    first = (chunk - 1) * CHUNK
+    last = tl.minimum(first + CHUNK, j)
+    weight = 1.0
+    if chunk == 0:
+        first = j
+        last = tl.minimum(j + BK, n)
+        weight = 0.5
+    if SYMMETRIC:
+        last = tl.where((tile_y + 1) * BY <= tile_x * BX, first, last)
+    return batch, tile_x, tile_y, block, first, last, weight
 
 
 @triton.jit(do_not_specialize=["m", "batch_stride", "row_stride"])

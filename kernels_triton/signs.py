@@ -95,32 +95,16 @@ def product_kernel(
     """Add sum over pairs (i, j) of sign(x_i - x_j) sign(y_i - y_j) to a tile of rankings of x and of y.
 
     A program keeps one block of second items j at hand and sweeps first items i over it; each i adds BK pairs to
-    a tensor-core product. Blocks j pair with all earlier blocks, in chunks of i, and in a program of their own with
-    themselves, where every pair comes twice, as (i, j) and (j, i), hence the half. Ties, unranked items and padding
-    have sign 0, so no mask is needed. Sums stay below 2**24 in single precision and are exact; programs that share a
-    tile add integers atomically, so their order doesn't matter.
+    a tensor-core product. Ties, unranked items and padding have sign 0, so no mask is needed. Sums stay below 2**24 in
+    single precision and are exact; programs that share a tile add integers atomically, so their order doesn't matter.
     """
-    tiles_x, tiles_y, blocks_j = rows_x // BX, rows_y // BY, items // BK
-    pid = tl.program_id(0)
-    tile_x = pid % tiles_x
-    tile_y = pid // tiles_x % tiles_y
-    block = pid // tiles_x // tiles_y % blocks_j
-    batch = (pid // tiles_x // tiles_y // blocks_j).to(tl.int64)
-    chunk = tl.num_programs(1) - 1 - tl.program_id(1)  # the last, 0, is the block with itself and the shortest
-
-    j = block * BK
-    first = (chunk - 1) * CHUNK
-    last = tl.minimum(first + CHUNK, j)
-    weight = 1.0
-    if chunk == 0:
-        first = j
-        last = j + BK
-        weight = 0.5
-    if SYMMETRIC:
-        last = tl.where((tile_y + 1) * BY <= tile_x * BX, first, last)  # the tile lies below the diagonal
+    batch, tile_x, tile_y, block, first, last, weight = pairwise.pairs_of_program(
+        rows_x, rows_y, items, items, SYMMETRIC, BX, BY, BK, CHUNK
+    )
     if first >= last:
         return
 
+    j = block * BK
     row_x, row_y, k = tl.arange(0, BX), tl.arange(0, BY), tl.arange(0, BK)
     X += batch * items * rows_x + tile_x * BX
     Y += batch * items * rows_y + tile_y * BY

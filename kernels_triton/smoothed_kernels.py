@@ -19,6 +19,7 @@ rankings, counts 0 windows.
 import triton
 import triton.language as tl
 
+from kernels_triton import pairwise
 from kernels_triton.signs import add_half, halves
 
 SHRINK = tl.constexpr(2.0**-6)
@@ -132,24 +133,6 @@ def dot_of_pairs(x_high, x_low, y_high, y_low):
     return tl.dot(x_high, y_high, small)
 
 
-@triton.jit
-def pairs_of_program(chunk, block, n, BK: tl.constexpr, CHUNK: tl.constexpr):
-    """First items ``first <= i < last`` that a program sweeps over a block of second items, and the weight of a pair.
-
-    Blocks pair with all earlier items, in chunks, and as chunk 0 with themselves, where every pair comes twice, as
-    (i, j) and (j, i), hence the half.
-    """
-    j = block * BK
-    first = (chunk - 1) * CHUNK
-    last = tl.minimum(first + CHUNK, j)
-    weight = 1.0
-    if chunk == 0:
-        first = j
-        last = tl.minimum(j + BK, n)
-        weight = 0.5
-    return first, last, weight
-
-
 @triton.jit(do_not_specialize=["m", "m2", "n", "batch_stride", "row_stride", "inverse", "scale"])
 def gram_kernel(
     X,  # (batch, items, rows_x) prepared scores, in whole tiles
@@ -178,16 +161,9 @@ def gram_kernel(
     product. Programs that share a tile add integers atomically, so their order doesn't matter; rows outside of the
     matrix are masked there.
     """
-    tiles_x, tiles_y, blocks_j = rows_x // BX, rows_y // BY, items // BK
-    pid = tl.program_id(0)
-    tile_x = pid % tiles_x
-    tile_y = pid // tiles_x % tiles_y
-    block = pid // tiles_x // tiles_y % blocks_j
-    batch = (pid // tiles_x // tiles_y // blocks_j).to(tl.int64)
-    chunk = tl.num_programs(1) - 1 - tl.program_id(1)  # the shortest, 0, comes last
-    first, last, weight = pairs_of_program(chunk, block, n, BK, CHUNK)
-    if SYMMETRIC:
-        last = tl.where((tile_y + 1) * BY <= tile_x * BX, first, last)  # the tile lies below the diagonal
+    batch, tile_x, tile_y, block, first, last, weight = pairwise.pairs_of_program(
+        rows_x, rows_y, items, n, SYMMETRIC, BX, BY, BK, CHUNK
+    )
     if first >= last:
         return
 
@@ -244,13 +220,9 @@ def gradient_kernel(
     are padded to whole tiles, add integers atomically, ``scale`` or ``moment_scale`` times the sum, so their order
     doesn't matter.
     """
-    tiles_x, blocks_j = rows_x // BX, items // BK
-    pid = tl.program_id(0)
-    tile_x = pid % tiles_x
-    block = pid // tiles_x % blocks_j
-    batch = (pid // tiles_x // blocks_j).to(tl.int64)
-    chunk = tl.num_programs(1) - 1 - tl.program_id(1)
-    first, last, weight = pairs_of_program(chunk, block, n, BK, CHUNK)
+    batch, tile_x, _, block, first, last, weight = pairwise.pairs_of_program(
+        rows_x, BY, items, n, False, BX, BY, BK, CHUNK
+    )
     if first >= last:
         return
 
