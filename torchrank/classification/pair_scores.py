@@ -212,7 +212,9 @@ def _oriented(
     i, j = places // n, places % n
     signs = (ranks[:, i] - ranks[:, j]).sign().to(torch.int64)
     score = n_first * signs[n_first:].sum(0) - n_second * signs[:n_first].sum(0)
-    swapped, scale = score < 0, float(2 * n_first * n_second)
+    swapped = score < 0
+    # Divided by a tensor: CUDA would multiply by the inverse of a number, which is not the same in the last bit.
+    scale = torch.full_like(score, 2 * n_first * n_second, dtype=torch.float64)
     parts = torch.where(swapped, j, i), torch.where(swapped, i, j)
     numbers = (part.abs().to(torch.float64) / scale for part in (score, gaps[i] - gaps[j]))
     return ScoredPairs(*(wrap(part) for part in (*parts, *numbers)))
