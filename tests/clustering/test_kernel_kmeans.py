@@ -98,6 +98,26 @@ def test_rows_of_weight_0_have_labels_and_no_influence():
     assert alone.fit(kendall_gram(X[:20])).objective == pytest.approx(fit.objective, rel=1e-12)
 
 
+def test_labels_to_start_from_are_those_of_all_rows():
+    rng = np.random.default_rng(13)
+    once = np.unique(random_scores(rng, "total", 12, 6), axis=0)[::-1]
+    copies = np.array([3, 0, 0, 5, *range(len(once))])
+    X, weights = once[copies], np.where(np.arange(len(copies)) == 4, 0.0, 1.0)
+    start = rng.integers(0, 3, (4, len(copies)))
+    first = [copies.tolist().index(row) for row in range(len(once))]
+    counts = np.bincount(copies, weights)
+    for kernel in (KendallKernel(), MallowsKernel(lam=0.1)):
+        alone = KernelKMeans(3, kernel="precomputed", init=start[:, first]).fit(kernel(once.copy()), counts)
+        for init in (start, torch.from_numpy(start)):
+            fit = KernelKMeans(3, kernel=kernel, init=init).fit(X, weights)
+            np.testing.assert_allclose(fit.objectives, alone.objectives, rtol=1e-12)
+        alone = KernelKMeans(3, kernel="precomputed", init=start[0, first]).fit(kernel(once.copy()), counts)
+        fit = KernelKMeans(3, kernel=kernel, init=start[0]).fit(X, weights)
+        assert fit.labels.tolist() == alone.labels[copies].tolist()
+    again = KernelKMeans(3, init=fit.labels).fit(X, weights)
+    assert again.labels.tolist() == fit.labels.tolist()
+
+
 @pytest.mark.parametrize("few", [0, 2**20])
 @pytest.mark.parametrize("kernel", [KendallKernel(), KendallKernel(variant="a"), SmoothedKendallKernel(window=1.5)])
 def test_explicit_features_give_what_the_gram_matrix_gives(kernel, few, monkeypatch):
@@ -333,6 +353,10 @@ def test_refuses_rows():
         KernelKMeans(2, init=torch.tensor([0, 1, 2, 0, 0, 0])).fit(X)
     with pytest.raises(ValueError, match="expected integer labels"):
         KernelKMeans(2, init=torch.zeros(3)).fit(X)
+    with pytest.raises(ValueError, match=r"expected integer labels \(12,\) or \(starts, 12\), one for every row"):
+        KernelKMeans(2, init=np.zeros(6, int)).fit(np.concatenate([X, X]))
+    with pytest.raises(TypeError, match="init has dtype <U1; expected integer labels"):
+        KernelKMeans(2, init=np.array(["0"] * 6)).fit(X)
     bad = np.array([[1, 2, np.nan, np.nan, 1, 2], [1, 2, 1, 2, np.nan, np.nan], [np.nan, np.nan, 1, 2, 2, 1]])
     with pytest.raises(ValueError, match="not positive semi-definite"):
         KernelKMeans(2, kernel=KendallKernel(missing="pairwise")).fit(bad)

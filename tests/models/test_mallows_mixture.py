@@ -10,6 +10,8 @@ from tests.strategies import random_scores
 from torchrank.distributions import mallows_moments
 from torchrank.distributions.fit_mallows import fit_mallows
 from torchrank.linalg import ConvergenceWarning
+from torchrank.models.kernel_gaussian_mixture import KernelGaussianMixture
+from torchrank.models.kernel_mallows_mixture import KernelMallowsMixture
 from torchrank.models.mallows_law import ConcentrationTable
 from torchrank.models.mallows_mixture import MallowsMixture
 
@@ -279,6 +281,24 @@ def test_apa_1980(data_folder):
         fit = model.fit(X, counts)
         assert fit.log_likelihood == pytest.approx(-27408.4895, abs=5e-5)
         assert model.lam.tolist() == pytest.approx([0.0721887], abs=5e-8)
+
+
+def test_labels_to_start_from_are_those_of_all_rows():
+    rng = np.random.default_rng(6)
+    X = two_groups(rng, 60, 4, 3.0)
+    start = rng.integers(0, 2, (3, 60))
+    once, first, counts = np.unique(X, axis=0, return_index=True, return_counts=True)
+    assert len(once) < 60
+    models = {
+        MallowsMixture: (4, 2),
+        KernelMallowsMixture: (4, 2),
+        KernelGaussianMixture: (2,),
+    }
+    for model, sizes in models.items():
+        fit = model(*sizes, init=start).fit(X)
+        alone = model(*sizes, init=torch.from_numpy(start[:, first])).fit(once, counts)
+        assert fit.objectives == pytest.approx(alone.objectives, rel=1e-12)
+        assert fit.trace == pytest.approx(alone.trace, rel=1e-12)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

@@ -55,8 +55,8 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         n_clusters: c.
         kernel: a kernel module such as :class:`torchrank.MallowsKernel`, a function ``kernel(X, Y)``, or "precomputed",
             for which methods take Gram matrices in place of rankings. None means :class:`torchrank.KendallKernel`.
-        init: "k-means++" or "random" (the paper's: every row draws a label), or labels ``(m,)`` or ``(starts, m)``,
-            for the different rows in their order in ``rankings``.
+        init: "k-means++" or "random" (the paper's: every different row draws a label), or labels ``(m,)`` or
+            ``(starts, m)`` of all rows, from 0 to c - 1, of which equal rows take that of the first of them.
         n_init: starts, of which the best is kept.
         max_iter: most iterations of a start.
 
@@ -81,7 +81,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         n_clusters: int,
         *,
         kernel: Kernel | None = None,
-        init: str | Tensor = "k-means++",
+        init: str | Matrix = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
     ) -> None:
@@ -122,16 +122,16 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         data = training_points(self.kernel, X, weights)
         features = explicit_features(self.kernel, data.points)
         if features is not None:
-            geometry = FeatureGeometry(features, data.weights)
+            geometry = FeatureGeometry(features, data.groups.weights)
         else:
-            geometry = GramGeometry(training_gram(self.kernel, data.points), data.weights)
-        labels = start_labels(geometry, self.n_clusters, self.init, self.n_init, generator)
+            geometry = GramGeometry(training_gram(self.kernel, data.points), data.groups.weights)
+        labels = start_labels(geometry, data.groups, self.n_clusters, self.init, self.n_init, generator)
         best = lloyd(geometry, labels, self.n_clusters, self.max_iter)
         best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.rankings = data.points[:, :0] if self.kernel == "precomputed" else data.points
-        self.weights = data.weights
+        self.weights = data.groups.weights
         self._keep_centers(geometry, best.members, best.filled)
-        labels = labels_of_all(best.fit.labels[data.inverse], data.counted, data.scores, self.predict)
+        labels = labels_of_all(best.fit.labels, data.groups, data.scores, self.predict)
         return replace(best.fit, labels=to_numpy(labels) if data.foreign else labels)
 
     def forward(self, X: Scores, diagonal: Matrix | None = None) -> Matrix:

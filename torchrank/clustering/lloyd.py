@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.clustering.points import Groups
 from torchrank.linalg import ConvergenceWarning
-from torchrank.rankings.validate import Matrix, check_choice, check_count
+from torchrank.rankings.validate import Matrix, check_choice, check_count, from_array
 
 INITS = ("k-means++", "random")
 _BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x rows stay below
@@ -82,28 +84,34 @@ class BestStart(NamedTuple):
 
 
 def check_clustering(
-    n_clusters: int, init: str | Tensor, n_init: int, max_iter: int, *, name: str = "n_clusters"
+    n_clusters: int, init: str | Matrix, n_init: int, max_iter: int, *, name: str = "n_clusters"
 ) -> None:
     """Raise unless the settings that clusterings from several starts share make sense."""
     check_count(n_clusters, name, 1)
     check_count(n_init, "n_init", 1)
     check_count(max_iter, "max_iter", 1)
-    if not isinstance(init, Tensor):
+    if not isinstance(init, (Tensor, np.ndarray)):
         check_choice(init, "init", INITS)
 
 
 def start_labels(
-    geometry: Geometry, n_clusters: int, init: str | Tensor, n_init: int, generator: torch.Generator | None
+    geometry: Geometry,
+    groups: Groups,
+    n_clusters: int,
+    init: str | Matrix,
+    n_init: int,
+    generator: torch.Generator | None,
 ) -> Tensor:
-    """Labels ``(s, m)`` to start from.
+    """Labels ``(s, u)`` of the points to start from.
 
     "random" draws every label by itself (Algorithm 1 of Jiao and Vert, 2018); "k-means++" draws points as seeds, each
     with probability proportional to its weight times its cost at the nearest seed so far (Arthur and Vassilvitskii,
-    SODA 2007), and gives every point to its nearest seed. A tensor of labels ``(m,)`` or ``(s, m)`` is taken as it is.
+    SODA 2007), and gives every point to its nearest seed. Of labels ``(m,)`` or ``(s, m)`` of all rows a point gets
+    that of the first row of its group.
     """
     weights, m = geometry.weights, len(geometry.weights)
-    if isinstance(init, Tensor):
-        return _given_labels(init, m, n_clusters).to(weights.device)
+    if not isinstance(init, str):
+        return _given_labels(init, len(groups.counted), n_clusters).to(weights.device)[:, groups.first]
     source = weights.device if generator is None else generator.device
     if init == "random":
         return torch.randint(n_clusters, (n_init, m), generator=generator, device=source).to(weights.device)
@@ -189,8 +197,9 @@ def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
     return labels, costs.gather(-2, labels.unsqueeze(-2)).squeeze(-2)
 
 
-def labels_of_all(labels: Tensor, counted: Tensor, rows: Tensor, predict: Callable[[Tensor], Tensor]) -> Tensor:
-    """Labels ``(m,)`` of all ``rows`` from those of the ones that are ``counted``; the others are predicted."""
+def labels_of_all(labels: Tensor, groups: Groups, rows: Tensor, predict: Callable[[Tensor], Tensor]) -> Tensor:
+    """Labels ``(m,)`` of all ``rows`` from those of the points ``(u,)``; rows that take no part are predicted."""
+    counted, labels = groups.counted, labels[groups.inverse]
     if len(labels) == len(counted):
         return labels
     everywhere = torch.empty(len(counted), dtype=torch.int64, device=labels.device)
@@ -218,13 +227,17 @@ def _one_hot(labels: Tensor, n_clusters: int) -> Tensor:
     return (labels[:, None] == clusters[:, None]).to(torch.float64)
 
 
-def _given_labels(init: Tensor, m: int, n_clusters: int) -> Tensor:
-    if init.ndim not in (1, 2) or init.shape[-1] != m or init.is_floating_point() or init.numel() == 0:
+def _given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
+    """Labels ``(m,)`` or ``(s, m)`` of all rows, checked, as ``(s, m)`` int64."""
+    given = init if isinstance(init, Tensor) else from_array(init, "init", "integer labels")
+    whole = not (given.is_floating_point() or given.is_complex())
+    if given.ndim not in (1, 2) or given.shape[-1] != m or not whole or given.numel() == 0:
         raise ValueError(
-            f"init has shape {tuple(init.shape)} and dtype {init.dtype}; "
-            f"expected integer labels ({m},) or (starts, {m})"
+            f"init has shape {tuple(given.shape)} and dtype {given.dtype}; "
+            f"expected integer labels ({m},) or (starts, {m}), one for every row"
         )
-    lowest, highest = int(init.min()), int(init.max())
+    labels = given.reshape(-1, m).to(torch.int64)
+    lowest, highest = int(labels.min()), int(labels.max())
     if lowest < 0 or highest >= n_clusters:
         raise ValueError(f"init has labels from {lowest} to {highest}; expected 0 to {n_clusters - 1}")
-    return init.reshape(-1, m).to(torch.int64)
+    return labels

@@ -15,7 +15,7 @@ from torchrank.kernels.smoothed import smoothed_features
 from torchrank.kernels.smoothed_module import SmoothedKendallKernel
 from torchrank.linalg.symmetric import as_double, check_symmetric
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.distinct import DistinctRows, distinct_rows
+from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import Matrix, Scores, as_gram, as_scores, as_weights, from_array
 
@@ -63,19 +63,40 @@ def given_diagonal(diagonal: Matrix, rows: Tensor) -> Tensor:
     return as_double(own).to(rows.device)
 
 
-def different_rows(kernel: Kernel, scores: Tensor) -> DistinctRows:
-    """Rows of ``(m, n)`` scores that the kernel can tell apart, by order where only that counts, else by value."""
+def told_apart(kernel: Kernel, scores: Tensor) -> Tensor:
+    """Rows ``(m, n)`` that are equal where the kernel cannot tell scores apart: their order where only that counts."""
     ordinal = isinstance(kernel, (KendallKernel, MallowsKernel))
-    return distinct_rows(dense_ranks(scores, "allow", "X")[0] if ordinal else sortable(scores))
+    return dense_ranks(scores, "allow", "X")[0] if ordinal else sortable(scores)
+
+
+class Groups(NamedTuple):
+    """Which of m rows are the u points that a model is fitted to."""
+
+    first: Tensor  # (u,) the first row of each group of equal ones
+    weights: Tensor  # (u,) float64, sums over the groups
+    counted: Tensor  # (m,) bool: which rows take part
+    inverse: Tensor  # group of each row that takes part
+
+
+def grouped(rows: Tensor, counts: Tensor) -> Groups:
+    """Equal rows ``(m, q)`` as one point; rows whose weight ``(m,)`` is 0 take no part."""
+    counted = counts > 0
+    distinct = distinct_rows(rows[counted])
+    first = counted.nonzero()[:, 0][distinct.first]
+    return Groups(first, distinct.total(counts[counted]), counted, distinct.inverse)
+
+
+def ungrouped(counts: Tensor) -> Groups:
+    """Every row a point by itself, whatever its weight ``(m,)``."""
+    everything = torch.arange(len(counts), device=counts.device)
+    return Groups(everything, counts, torch.ones_like(counts, dtype=torch.bool), everything)
 
 
 class TrainingPoints(NamedTuple):
     """What a model is fitted to: the u different rankings that count, or a Gram matrix of m points as it is."""
 
     points: Tensor  # (u, n) scores, or (m, m)
-    weights: Tensor  # (u,) float64
-    counted: Tensor  # (m,) bool: which rows have a weight above 0; with a Gram matrix all take part
-    inverse: Tensor  # which point every counted row is
+    groups: Groups
     scores: Tensor  # (m, n) what was given
     foreign: bool  # whether it came from outside torch
 
@@ -92,13 +113,8 @@ def training_points(kernel: Kernel, X: Scores, weights: Matrix | None) -> Traini
     if scores.ndim != 2:
         raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix")
     scores, counts = scores.detach(), row_weights(weights, scores)
-    if precomputed:
-        everything = torch.ones_like(counts, dtype=torch.bool)
-        return TrainingPoints(scores, counts, everything, torch.arange(len(scores)).to(scores.device), scores, foreign)
-    counted = counts > 0
-    distinct = different_rows(kernel, scores[counted])
-    points = scores[counted][distinct.first]
-    return TrainingPoints(points, distinct.total(counts[counted]), counted, distinct.inverse, scores, foreign)
+    groups = ungrouped(counts) if precomputed else grouped(told_apart(kernel, scores), counts)
+    return TrainingPoints(scores if precomputed else scores[groups.first], groups, scores, foreign)
 
 
 def row_weights(weights: Matrix | None, rows: Tensor) -> Tensor:

@@ -15,10 +15,9 @@ from torchrank.clustering.lloyd import (
     nearest_centers,
     start_labels,
 )
-from torchrank.clustering.points import row_weights
+from torchrank.clustering.points import grouped, row_weights
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.validate import Matrix, Scores, as_scores, check_choice, real_dtype, to_numpy
 
 _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
@@ -43,8 +42,8 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         n_clusters: c.
         center: "kemeny", "borda" or "copeland".
         missing: "raise" refuses unranked items, "pairwise" lets pairs with them cost nothing.
-        init: "k-means++" or "random", or labels ``(m,)`` or ``(starts, m)`` of the different rows in lexicographic
-            order.
+        init: "k-means++" or "random" (every different row draws a label), or labels ``(m,)`` or ``(starts, m)`` of
+            all rows, from 0 to c - 1, of which equal rows take that of the first of them.
         n_init: starts, of which the best is kept.
         max_iter: most iterations of a start.
 
@@ -65,7 +64,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         *,
         center: str = "kemeny",
         missing: str = "raise",
-        init: str | Tensor = "k-means++",
+        init: str | Matrix = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
     ) -> None:
@@ -99,15 +98,13 @@ class RankingKMeans(GrowingBuffers, nn.Module):
             UserWarning: fewer different rows than clusters, so that some stay empty.
         """
         ranks, foreign = self._ranks(X)
-        counts = row_weights(weights, ranks)
-        counted = counts > 0  # other rows take no part: it is as if they were not there
-        distinct = distinct_rows(ranks[counted])
-        geometry = _RankingGeometry(ranks[counted][distinct.first], distinct.total(counts[counted]), self.center)
-        labels = start_labels(geometry, self.n_clusters, self.init, self.n_init, generator)
+        groups = grouped(ranks, row_weights(weights, ranks))
+        geometry = _RankingGeometry(ranks[groups.first], groups.weights, self.center)
+        labels = start_labels(geometry, groups, self.n_clusters, self.init, self.n_init, generator)
         best = lloyd(geometry, labels, self.n_clusters, self.max_iter)
         best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.centers, self.filled = best.centers.long(), best.filled
-        labels = labels_of_all(best.fit.labels[distinct.inverse], counted, ranks, self._nearest)
+        labels = labels_of_all(best.fit.labels, groups, ranks, self._nearest)
         return replace(best.fit, labels=to_numpy(labels) if foreign else labels)
 
     @torch.no_grad()

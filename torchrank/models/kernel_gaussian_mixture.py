@@ -17,6 +17,7 @@ from torchrank.clustering.points import (
     rows_against_training,
     training_gram,
     training_points,
+    ungrouped,
 )
 from torchrank.kernels.modules import KendallKernel
 from torchrank.linalg.symmetric import as_double
@@ -66,8 +67,8 @@ class KernelGaussianMixture(Mixture):
             :class:`torchrank.KendallKernel`.
         dimension: d; None means n(n-1)/2, for the Kendall kernel of complete rankings only.
         max_lam: largest concentration, for kernels whose values are of order 1.
-        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of the
-            different rows in their order in ``rankings``.
+        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
+            all rows, from 0 to c - 1, of which equal rows take that of the first of them.
         n_init: starts, of which the best is kept.
         tol: EM ends when an iteration gains no more than this in log-likelihood per unit of weight.
         max_iter: most iterations.
@@ -91,7 +92,7 @@ class KernelGaussianMixture(Mixture):
         kernel: Kernel | None = None,
         dimension: int | None = None,
         max_lam: float = 1e6,
-        init: str | Tensor = "k-means++",
+        init: str | Matrix = "k-means++",
         n_init: int = 10,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -148,7 +149,7 @@ class KernelGaussianMixture(Mixture):
             )
         cross = as_double(gram(self.kernel, scores, self.rankings))
         points = _Points(cross, kernel_diagonal(self.kernel, scores))
-        return Rows(points, row_weights(weights, cross), foreign)
+        return Rows(points, ungrouped(row_weights(weights, cross)), foreign)
 
     def _precomputed_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         given, diagonal = X if isinstance(X, tuple) else (X, None)
@@ -161,14 +162,14 @@ class KernelGaussianMixture(Mixture):
             raise ValueError(
                 "X holds new rows against training rows; densities need k(x, x) of the new rows too: pass (K, diagonal)"
             )
-        return Rows(_Points(cross, own), row_weights(weights, cross), foreign)
+        return Rows(_Points(cross, own), ungrouped(row_weights(weights, cross)), foreign)
 
     def _training_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         data = training_points(self.kernel, X, weights)
         self.rankings = data.points[:, :0] if self.kernel == "precomputed" else data.points
         self.training_gram = training_gram(self.kernel, data.points)
         points = _Points(self.training_gram, self.training_gram.diagonal())
-        return Rows(points, data.weights, data.foreign)
+        return Rows(points, data.groups, data.foreign)
 
     def _parameters_now(self) -> KernelGaussianParameters:
         return KernelGaussianParameters(self.logits.log_softmax(0), self.coefficients, self.log_lam.exp())

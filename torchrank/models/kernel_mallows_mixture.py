@@ -9,10 +9,9 @@ from torch import Tensor, nn
 
 from torchrank.clustering.centers import pair_signs
 from torchrank.clustering.geometries import FeatureGeometry
-from torchrank.clustering.points import row_weights
+from torchrank.clustering.points import grouped, row_weights, ungrouped
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares
 from torchrank.models.total_rankings import total_rankings
-from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.validate import Matrix, Scores, check_count, check_finite
 
 MOST_ITEMS = 7  # 5,040 rankings to sum over; of 8 items there are 40,320
@@ -53,8 +52,8 @@ class KernelMallowsMixture(Mixture):
         n_items: n, from 2 to 7.
         n_components: c.
         ridge: precision of the prior, above 0.
-        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of the
-            different rows in lexicographic order.
+        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
+            all rows, from 0 to c - 1, of which equal rows take that of the first of them.
         n_init: starts, of which the best is kept.
         tol: EM ends when an iteration gains no more than this in the objective per unit of weight.
         max_iter: most iterations.
@@ -74,7 +73,7 @@ class KernelMallowsMixture(Mixture):
         n_components: int,
         *,
         ridge: float = 0.01,
-        init: str | Tensor = "k-means++",
+        init: str | Matrix = "k-means++",
         n_init: int = 10,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -108,11 +107,8 @@ class KernelMallowsMixture(Mixture):
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
         ranks, foreign = total_rankings(X, self.n_items)
         counts = row_weights(weights, ranks)
-        if not training:
-            return Rows(_features(ranks), counts, foreign)
-        ranks, counts = ranks[counts > 0], counts[counts > 0]
-        distinct = distinct_rows(ranks)
-        return Rows(_features(ranks[distinct.first]), distinct.total(counts), foreign)
+        groups = grouped(ranks, counts) if training else ungrouped(counts)
+        return Rows(_features(ranks[groups.first]), groups, foreign)
 
     def _parameters_now(self) -> KernelMallowsParameters:
         return KernelMallowsParameters(self.logits.log_softmax(0), self.theta)

@@ -7,13 +7,12 @@ from torch import Tensor, nn
 
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
 from torchrank.clustering.geometries import FeatureGeometry
-from torchrank.clustering.points import row_weights
+from torchrank.clustering.points import grouped, row_weights, ungrouped
 from torchrank.distributions.fit_mallows import MOST_LAM
 from torchrank.distributions.mallows_moments import log_partition
 from torchrank.models.mallows_law import ConcentrationTable
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.models.total_rankings import total_rankings
-from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice, check_count
 
 
@@ -46,8 +45,8 @@ class MallowsMixture(Mixture):
         n_components: c.
         center: "kemeny", "borda" or "copeland": how centres are found.
         max_lam: largest concentration.
-        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of the
-            different rows in lexicographic order.
+        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
+            all rows, from 0 to c - 1, of which equal rows take that of the first of them.
         n_init: starts, of which the best is kept.
         tol: EM ends when an iteration gains no more than this in log-likelihood per unit of weight.
         max_iter: most iterations.
@@ -68,7 +67,7 @@ class MallowsMixture(Mixture):
         *,
         center: str = "kemeny",
         max_lam: float = MOST_LAM,
-        init: str | Tensor = "k-means++",
+        init: str | Matrix = "k-means++",
         n_init: int = 10,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -104,11 +103,8 @@ class MallowsMixture(Mixture):
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
         ranks, foreign = total_rankings(X, self.n_items)
         counts = row_weights(weights, ranks)
-        if not training:
-            return Rows(pair_signs(ranks), counts, foreign)
-        ranks, counts = ranks[counts > 0], counts[counts > 0]
-        distinct = distinct_rows(ranks)
-        return Rows(pair_signs(ranks[distinct.first]), distinct.total(counts), foreign)
+        groups = grouped(ranks, counts) if training else ungrouped(counts)
+        return Rows(pair_signs(ranks[groups.first]), groups, foreign)
 
     def _parameters_now(self) -> MallowsParameters:
         return MallowsParameters(self.logits.log_softmax(0), pair_signs(self.centers), self.log_lam.exp())

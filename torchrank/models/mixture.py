@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry
 from torchrank.clustering.lloyd import check_clustering, start_labels
+from torchrank.clustering.points import Groups
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.models.em import MixtureFit, Parameters, em
 from torchrank.rankings.validate import Matrix, Scores, check_at_least, to_numpy
@@ -36,8 +37,13 @@ class Rows(NamedTuple):
     """Checked data; for training every different row that counts once, since votes repeat."""
 
     points: Any  # what the components' densities are functions of
-    weights: Tensor  # (u,) float64
+    groups: Groups  # which rows the points are
     foreign: bool  # whether they came from outside torch
+
+    @property
+    def weights(self) -> Tensor:
+        """``(u,)`` float64 weights of the points."""
+        return self.groups.weights
 
 
 class Mixture(GrowingBuffers, ABC):
@@ -51,7 +57,7 @@ class Mixture(GrowingBuffers, ABC):
 
     logits: nn.Parameter
 
-    def __init__(self, n_components: int, *, init: str | Tensor, n_init: int, tol: float, max_iter: int) -> None:
+    def __init__(self, n_components: int, *, init: str | Matrix, n_init: int, tol: float, max_iter: int) -> None:
         super().__init__()
         check_clustering(n_components, init, n_init, max_iter, name="n_components")
         check_at_least(tol, "tol", 0)
@@ -174,7 +180,7 @@ class Mixture(GrowingBuffers, ABC):
         rows = self._rows(X, weights, training=True)
         geometry = self._geometry(rows.points, rows.weights)
         starts = 1 if self.n_components == 1 else self.n_init
-        labels = start_labels(geometry, self.n_components, self.init, starts, generator)
+        labels = start_labels(geometry, rows.groups, self.n_components, self.init, starts, generator)
         members = nn.functional.one_hot(labels, self.n_components).mT.to(torch.float64)
         shares = ((1 - _SOFTNESS) * members + _SOFTNESS / self.n_components) * rows.weights
 
