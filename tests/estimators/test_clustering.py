@@ -90,6 +90,13 @@ def test_unranked_items_where_the_kernel_takes_them():
     assert RankingKMeans(missing="pairwise").fit(X).labels_.shape == (30,)
 
 
+def test_labels_to_start_from():
+    X = np.repeat(two_groups(), 2, axis=0)
+    for model in (KernelKMeans(), RankingKMeans()):
+        labels = model.set_params(random_state=0).fit(X).labels_
+        assert (clone(model).set_params(init=1 - labels).fit(X).labels_ == 1 - labels).all()
+
+
 def test_warns_when_not_converged():
     X = random_scores(np.random.default_rng(9), "total", 60, 6)
     for model in (KernelKMeans(4, max_iter=1, random_state=0), RankingKMeans(4, max_iter=1, random_state=0)):

@@ -98,7 +98,7 @@ class KernelKMeans(_KMeans):
         kernel: a kernel module such as :class:`torchrank.MallowsKernel`, a function of two score matrices, or
             "precomputed"; None means the Kendall kernel. Modules are cloned with the estimator, and their settings are
             parameters, such as ``kernel__lam``.
-        init: "k-means++" or "random".
+        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
         n_init: starts, of which the best is kept.
         max_iter: most iterations of a start.
         random_state: seed of the starts.
@@ -119,7 +119,7 @@ class KernelKMeans(_KMeans):
         n_clusters: int = 2,
         *,
         kernel: Any = None,
-        init: str = "k-means++",
+        init: Any = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
         random_state: Any = None,
@@ -144,7 +144,7 @@ class RankingKMeans(_KMeans):
         n_clusters: number of clusters.
         center: "kemeny", "borda" or "copeland".
         missing: "raise" refuses unranked items, NaN; "pairwise" lets pairs with them cost nothing.
-        init: "k-means++" or "random".
+        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
         n_init: starts, of which the best is kept.
         max_iter: most iterations of a start.
         random_state: seed of the starts.
@@ -167,7 +167,7 @@ class RankingKMeans(_KMeans):
         *,
         center: str = "kemeny",
         missing: str = "raise",
-        init: str = "k-means++",
+        init: Any = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
         random_state: Any = None,

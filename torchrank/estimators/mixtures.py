@@ -46,7 +46,7 @@ class MallowsMixture(_Mixture):
         n_components: number of components.
         center: "kemeny", "borda" or "copeland": how central rankings are found.
         max_lam: largest concentration.
-        init: "k-means++" or "random".
+        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
         n_init: starts, of which the best is kept.
         tol: least gain in log-likelihood of an iteration, per unit of weight.
         max_iter: most iterations.
@@ -72,7 +72,7 @@ class MallowsMixture(_Mixture):
         *,
         center: str = "kemeny",
         max_lam: float = MOST_LAM,
-        init: str = "k-means++",
+        init: Any = "k-means++",
         n_init: int = 10,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -110,7 +110,7 @@ class KernelMallowsMixture(_Mixture):
     Args:
         n_components: number of components.
         ridge: precision of the prior on theta, above 0.
-        init: "k-means++" or "random".
+        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
         n_init: starts, of which the best is kept.
         tol: least gain in the objective of an iteration, per unit of weight.
         max_iter: most iterations.
@@ -134,7 +134,7 @@ class KernelMallowsMixture(_Mixture):
         n_components: int = 1,
         *,
         ridge: float = 0.01,
-        init: str = "k-means++",
+        init: Any = "k-means++",
         n_init: int = 10,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -173,7 +173,7 @@ class KernelGaussianMixture(_Mixture):
             Densities need k(x, x) of every row, so with "precomputed" only training rows can be predicted.
         dimension: dimension of the feature space; None means n(n-1)/2, for the Kendall kernel only.
         max_lam: largest concentration.
-        init: "k-means++" or "random".
+        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
         n_init: starts, of which the best is kept.
         tol: least gain in log-likelihood of an iteration, per unit of weight.
         max_iter: most iterations.
@@ -199,7 +199,7 @@ class KernelGaussianMixture(_Mixture):
         kernel: Any = None,
         dimension: int | None = None,
         max_lam: float = 1e6,
-        init: str = "k-means++",
+        init: Any = "k-means++",
         n_init: int = 10,
         tol: float = 1e-6,
         max_iter: int = 1000,
