@@ -103,8 +103,8 @@ def report() -> str:
     title = (
         "# Tables 6 to 8 of Grbovic et al. (2013), loss_LR\n\nIn brackets the paper. K = 10, at most 100 prototypes; "
         "every setting chosen inside the training folds. Ranks among the methods that ran on all sets. In the inverted "
-        "reading a vector of ranks is taken for a vector of labels, as the published figures seem to be; the true reading is the "
-        "files'."
+        "reading a vector of ranks is taken for a vector of labels, as the published figures seem to be; the true "
+        "reading is the files'."
     )
     return "\n".join([title, "", *(part for part in parts if part)])
 
