@@ -94,7 +94,9 @@ def test_labels_to_start_from():
     X = np.repeat(two_groups(), 2, axis=0)
     for model in (KernelKMeans(), RankingKMeans()):
         labels = model.set_params(random_state=0).fit(X).labels_
-        assert (clone(model).set_params(init=1 - labels).fit(X).labels_ == 1 - labels).all()
+        again = clone(model).set_params(init=labels).fit(X)
+        assert (again.labels_ == labels).all()
+        assert again.n_iter_ == len(again.objectives_) == 1
 
 
 def test_warns_when_not_converged():
