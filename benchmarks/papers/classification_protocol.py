@@ -124,7 +124,7 @@ class Pairs:
         self.samples, self.split, self.ks = samples, split, ks
         X, n = samples.X, samples.X.shape[1]
         self.found = top_scoring_pairs(X[split.train], samples.y[split.train], max(ks))
-        self.features = paired_items(self.found, n, ks).numpy()
+        self.features = paired_items(self.found, n, ks)
 
     def margins(self) -> np.ndarray:
         """Votes of the test samples for each number of pairs; ``(ks, test)``."""

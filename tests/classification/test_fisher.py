@@ -95,6 +95,23 @@ def test_module_with_a_rank_kernel():
     assert float(fresh.ridge.detach()) == pytest.approx(0.2)
 
 
+def test_training_samples_given_stay_as_they_are_when_a_state_is_loaded():
+    given = torch.zeros(12, 4, dtype=torch.float64)
+    fitted = KernelFisherDiscriminant(KendallKernel(), torch.from_numpy(TRAIN)).fit(TWO)
+    KernelFisherDiscriminant(KendallKernel(), given).load_state_dict(fitted.state_dict())
+    assert not given.any()
+
+
+def test_module_in_single_precision():
+    X, new = torch.from_numpy(TRAIN), torch.from_numpy(NEW)
+    model = KernelFisherDiscriminant(KendallKernel(), X, ridge=1.0).fit(TWO)  # duals of about 1
+    expected = model(new)
+    model.float()
+    torch.testing.assert_close(model(new.float()), expected, rtol=1e-5, atol=1e-6)
+    scores = model.class_scores(new.float())
+    torch.testing.assert_close(scores[:, 1] - scores[:, 0], expected, rtol=1e-5, atol=1e-6)
+
+
 def test_kernel_parameters_and_ridge_are_learned_through_the_solve():
     X, new = torch.from_numpy(TRAIN), torch.from_numpy(NEW)
     model = KernelFisherDiscriminant(SmoothedKendallKernel(window=0.5), X)
@@ -120,6 +137,9 @@ def test_kernel_parameters_and_ridge_are_learned_through_the_solve():
         (K[:3, :3], [0, 2, 2], {}, "class 1 of 3 has no sample in y"),
         (K[:3, :3], [0, -1, 1], {}, r"y\[1\] is -1"),
         (K[:3, :3], [0, 1, 1], {"ridge": 0}, "ridge=0 is out of range; the scatter has no inverse"),
+        (K[:3, :3], [0, 1, 1], {"ridge": torch.tensor(-1.0)}, "ridge=-1.0 is out of range"),
+        (K[:3, :3], [0, 1, 1], {"ridge": torch.ones(3)}, r"ridge has shape \(3,\); expected one number"),
+        (K[:3, :3], [0, 1, 1], {"n_classes": 1}, "n_classes=1 is too small; it must be at least 2"),
         (K[:3, :3], [0, 1, 1], {"ridge_on": "N"}, "ridge_on='N' is unknown; choose one of 'kernel', 'scatter'"),
         (K[:3, :3], [0, 1, 1], {"threshold": 0}, "threshold=0 is unknown; choose one of 'midpoint', 'zero'"),
     ],
@@ -129,6 +149,13 @@ def test_bad_input_is_named(K, y, options, message):
         fisher_discriminant(K, y, **options)
 
 
+def test_blocks_have_to_fit_the_training_samples():
+    with pytest.raises(ValueError, match=r"K_new has shape \(5, 3\); expected \(m2, 12\)"):
+        fisher_discriminant(K, TWO).decision(K_NEW[:, :3])
+
+
 def test_labels_have_to_be_numbers():
+    with pytest.raises(TypeError, match=r"n_classes must be an integer, got float 2\.0"):
+        fisher_discriminant(K[:2, :2], [0, 1], n_classes=2.0)
     with pytest.raises(TypeError, match="y has dtype <U1; expected class numbers"):
         fisher_discriminant(K[:2, :2], ["a", "b"])

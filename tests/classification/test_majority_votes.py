@@ -74,6 +74,13 @@ def test_state_is_the_whole_model():
     assert torch.equal(other(NEW), votes(NEW))
 
 
+def test_what_was_given_stays_as_it_is_when_a_state_is_loaded():
+    samples, labels = torch.zeros_like(X), torch.arange(12) % 3
+    AllPairsMajorityVote(samples, labels).load_state_dict(AllPairsMajorityVote(X, THREE.flip(0)).state_dict())
+    assert not samples.any()
+    assert torch.equal(labels, THREE)
+
+
 def test_samples_without_an_answer_get_the_first_class():
     equal = torch.ones(4, 3)
     model = TopScoringPairs(2, n_classes=3).fit(X[:, :3], THREE)

@@ -127,7 +127,7 @@ def test_paired_items_grow_with_k():
     pairs = top_scoring_pairs(X, y, 8)
     masks = paired_items(pairs, 10, [1, 3, 8])
     for mask, k in zip(masks, [1, 3, 8], strict=True):
-        assert set(mask.nonzero()[:, 0].tolist()) == {*pairs.above[:k].tolist(), *pairs.below[:k].tolist()}
+        assert set(np.flatnonzero(mask).tolist()) == {*pairs.above[:k].tolist(), *pairs.below[:k].tolist()}
 
 
 def test_kind_and_dtype_of_results():
@@ -138,6 +138,10 @@ def test_kind_and_dtype_of_results():
         assert isinstance(tensor, torch.Tensor)
         assert np.array_equal(array, tensor.numpy())
     assert isinstance(vote_margins(X, arrays), np.ndarray)
+    assert isinstance(paired_items(arrays, 7, [1, 4]), np.ndarray)
+    assert np.array_equal(paired_items(tensors, 7, [1, 4]).numpy(), paired_items(arrays, 7, [1, 4]))
+    assert vote_margins(X, arrays, []).shape == (0, 9)
+    assert paired_items(arrays, 7, []).shape == (0, 7)
     assert isinstance(all_pairs_margins(torch.from_numpy(X), y, torch.from_numpy(X)), torch.Tensor)
 
 
@@ -179,6 +183,10 @@ def test_other_bad_input_is_named():
         vote_margins(GOOD[:, :2], pairs)
     with pytest.raises(ValueError, match="ks names 7 pairs; there are 6"):
         vote_margins(GOOD, pairs, [7])
+    with pytest.raises(ValueError, match="ks names 7 pairs; there are 6"):
+        paired_items(pairs, 4, [7])
+    with pytest.raises(ValueError, match="there are 3 items; the pairs name item 3"):
+        paired_items(pairs, 3, [1])
     with pytest.raises(ValueError, match="X ranks 2 items and X_train 4"):
         all_pairs_margins(GOOD, [0, 1, 1], GOOD[:, :2])
     with pytest.raises(ValueError, match="ties='first' is unknown; choose one of 'half', 'strict'"):

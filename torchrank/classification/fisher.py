@@ -32,7 +32,15 @@ class FisherDiscriminant(NamedTuple):
         """Values ``(m2, n_classes)`` from the kernel ``(m2, m)`` of new against training samples.
 
         Two classes have one value instead, ``(m2,)``, that of class 1 minus that of class 0.
+
+        Raises:
+            ValueError: other columns than training samples.
         """
+        if K_new.shape[-1] != len(self.duals):
+            raise ValueError(
+                f"K_new has shape {tuple(K_new.shape)}; expected (m2, {len(self.duals)}), "
+                "new samples (rows) against training samples"
+            )
         values = K_new @ self.duals - self.offsets
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
@@ -83,7 +91,7 @@ def fisher_discriminant(
 
     Raises:
         ValueError: ``K`` not square, symmetric and finite; labels that do not fit; a class without samples; ``ridge``
-            not above 0; an unknown choice.
+            not one finite number above 0; an unknown choice.
         TypeError: not floating-point numbers, or labels that are no integers.
 
     References:
@@ -96,8 +104,7 @@ def fisher_discriminant(
     check_choice(threshold, "threshold", THRESHOLDS)
     gram, foreign = as_gram(K, "K", square=True)
     check_symmetric(gram, "K")
-    if not isinstance(ridge, Tensor):
-        _check_ridge(ridge)
+    _check_ridge(ridge)
     labels, n_classes = class_numbers(y, len(gram), n_classes, gram.device)
     duals, offsets = _solve(as_double(gram), labels, n_classes, ridge, ridge_on, threshold)
     parts = (part.to(device=gram.device, dtype=gram.dtype) for part in (duals, offsets))
@@ -125,6 +132,10 @@ def _solve(
 
 
 def _check_ridge(ridge: Any) -> None:
+    if isinstance(ridge, Tensor):
+        if ridge.numel() != 1:
+            raise ValueError(f"ridge has shape {tuple(ridge.shape)}; expected one number")
+        ridge = ridge.item()
     check_finite(ridge, "ridge", 0)
     if not ridge > 0:
         raise ValueError(f"ridge={ridge!r} is out of range; the scatter has no inverse without a ridge above 0")
@@ -133,9 +144,9 @@ def _check_ridge(ridge: Any) -> None:
 class KernelFisherDiscriminant(nn.Module):
     """Kernel Fisher discriminant whose kernel may be learned with it.
 
-    The training samples are a buffer and so are the discriminant functions, so ``state_dict`` is the whole model. Two
-    ways to use it: :meth:`fit` and call; or, to learn the parameters of the kernel and the ridge, differentiate through
-    the solve::
+    A copy of the training samples is a buffer and so are the discriminant functions, so ``state_dict`` is the whole
+    model. Two ways to use it: :meth:`fit` and call; or, to learn the parameters of the kernel and the ridge,
+    differentiate through the solve::
 
         loss = torch.nn.functional.cross_entropy(model.class_scores(x_new, model.solve(y)), y_new)
 
@@ -175,7 +186,7 @@ class KernelFisherDiscriminant(nn.Module):
         _check_ridge(ridge)
         self.kernel, self.n_classes, self.ridge_on, self.threshold = kernel, n_classes, ridge_on, threshold
         self.log_ridge = nn.Parameter(torch.tensor(math.log(ridge), dtype=torch.float64))
-        self.register_buffer("x_train", x_train)
+        self.register_buffer("x_train", x_train.clone())  # loading a state writes into it
         self.register_buffer("duals", torch.zeros(len(x_train), n_classes, dtype=torch.float64, device=x_train.device))
         self.register_buffer("offsets", torch.zeros(n_classes, dtype=torch.float64, device=x_train.device))
 
@@ -205,16 +216,20 @@ class KernelFisherDiscriminant(nn.Module):
 
     def class_scores(self, X: Tensor, discriminant: FisherDiscriminant | None = None) -> Tensor:
         """Discriminant functions ``(m2, n_classes)`` at ``(m2, d)``: those of :meth:`solve`, or the fitted ones."""
-        duals, offsets = discriminant or (self.duals, self.offsets)
+        duals, offsets = discriminant or self._fitted
         return as_double(self.kernel(X, self.x_train)) @ duals - offsets
 
     def forward(self, X: Tensor) -> Tensor:
         """Decision values of samples ``(m2, d)``: ``(m2,)``, positive for class 1, or ``(m2, n_classes)``."""
-        return FisherDiscriminant(self.duals, self.offsets).decision(as_double(self.kernel(X, self.x_train)))
+        return self._fitted.decision(as_double(self.kernel(X, self.x_train)))
 
     def predict(self, X: Tensor) -> Tensor:
         """Class numbers ``(m2,)`` int64; the lowest one among equals."""
         return decided_class(self(X))
+
+    @property
+    def _fitted(self) -> FisherDiscriminant:
+        return FisherDiscriminant(as_double(self.duals), as_double(self.offsets))  # after .float() buffers are single
 
     def extra_repr(self) -> str:
         """What ``print`` shows beside the kernel."""

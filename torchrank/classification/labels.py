@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.validate import from_array
+from torchrank.rankings.validate import check_count, from_array
 
 
 def class_numbers(y: Any, m: int, n_classes: int | None, device: torch.device) -> tuple[Tensor, int]:
@@ -24,9 +24,11 @@ def class_numbers(y: Any, m: int, n_classes: int | None, device: torch.device) -
         ``(m,)`` int64 and the number of classes.
 
     Raises:
-        TypeError: labels that are no integers; strings among them.
+        TypeError: labels, or a number of classes, that are no integers; strings among them.
         ValueError: another length, a label out of range, fewer than two classes, or a class without samples.
     """
+    if n_classes is not None:
+        check_count(n_classes, "n_classes", least=2)
     expected = "class numbers 0, 1, ... (for labels of another kind np.unique(y, return_inverse=True)[1])"
     labels = y if isinstance(y, Tensor) else from_array(np.asarray(y), "y", expected)
     if labels.is_floating_point() or labels.is_complex():

@@ -80,8 +80,8 @@ class TopScoringPairs(nn.Module):
 class AllPairsMajorityVote(nn.Module):
     """Majority vote of all n(n-1)/2 pairs of items; several classes one against one.
 
-    There are too many pairs to keep, so the training samples are kept instead, as buffers, and pairs are scored again
-    with every call: classify many samples at once. See :func:`all_pairs_margins`.
+    There are too many pairs to keep, so a copy of the training samples is kept instead, as buffers, and pairs are
+    scored again with every call: classify many samples at once. See :func:`all_pairs_margins`.
 
     Args:
         X: ``(m, n)`` scores, larger = preferred.
@@ -101,8 +101,8 @@ class AllPairsMajorityVote(nn.Module):
         check_choice(ties, "ties", TIES)
         labels, self.n_classes = class_numbers(y, len(X), n_classes, X.device)
         self.ties = ties
-        self.register_buffer("samples", X)
-        self.register_buffer("labels", labels)
+        self.register_buffer("samples", X.clone())  # loading a state writes into buffers
+        self.register_buffer("labels", labels.clone())
 
     def forward(self, X: Tensor, *, progress: bool = False) -> Tensor:
         """Decision values of samples ``(m2, n)``: ``(m2,)`` float64, positive for class 1, or ``(m2, n_classes)``."""

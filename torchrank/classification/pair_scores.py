@@ -101,17 +101,10 @@ def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None)
     scores, foreign = as_scores(X)
     _check_samples(scores, "X")
     above, below, score, _ = (torch.as_tensor(part, device=scores.device) for part in pairs)
-    largest = int(torch.maximum(above.max(), below.max()))
-    if largest >= scores.shape[1]:
-        raise ValueError(f"X has {scores.shape[1]} items; the pairs name item {largest}")
-    sizes = [len(above)] if ks is None else list(ks)
-    for size in sizes:
-        check_count(size, "ks", least=1)
-        if size > len(above):
-            raise ValueError(f"ks names {size} pairs; there are {len(above)}")
+    _check_items(above, below, scores.shape[1], "X has")
+    last = _numbers_of_pairs([len(above)] if ks is None else ks, above)
     ranks = dense_ranks(scores, _REMEDY, "X")[0]
     votes = (ranks[:, above] - ranks[:, below]).sign() * (score > 0)
-    last = torch.tensor(sizes, device=scores.device)
     totals = votes.cumsum(dim=1, dtype=torch.int64)[:, last - 1]
     margins = (totals / last.to(torch.float64)).mT.contiguous()
     margins = margins[0] if ks is None else margins
@@ -155,14 +148,46 @@ def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "hal
     return to_numpy(margins) if foreign else margins
 
 
-def paired_items(pairs: ScoredPairs, n: int, ks: Sequence[int]) -> Tensor:
-    """Which of n items are in the ``ks[0]`` best pairs, in the ``ks[1]`` best, and so on; ``(len(ks), n)`` bool."""
+def paired_items(pairs: ScoredPairs, n: int, ks: Sequence[int]) -> Matrix:
+    """Which items are in the best pairs, for any number of best pairs at once.
+
+    Args:
+        pairs: those of :func:`top_scoring_pairs`.
+        n: number of items.
+        ks: numbers of pairs.
+
+    Returns:
+        ``(len(ks), n)`` bool, of the kind of ``pairs``.
+
+    Raises:
+        ValueError: a pair names an item from ``n`` on, or ``ks`` is outside 1 to the number of pairs.
+    """
+    foreign = not isinstance(pairs.above, Tensor)
     above, below = torch.as_tensor(pairs.above), torch.as_tensor(pairs.below)
+    _check_items(above, below, n, "there are")
+    last = _numbers_of_pairs(ks, above)
     order = torch.arange(len(above), device=above.device)
     first_pair = torch.full((n,), len(above), device=above.device)
     for items in (above, below):
         first_pair.scatter_reduce_(0, items, order, "amin")
-    return first_pair < torch.tensor(list(ks), device=above.device)[:, None]
+    inside = first_pair < last[:, None]
+    return to_numpy(inside) if foreign else inside
+
+
+def _check_items(above: Tensor, below: Tensor, n: int, who: str) -> None:
+    largest = int(torch.maximum(above.max(), below.max()))
+    if largest >= n:
+        raise ValueError(f"{who} {n} items; the pairs name item {largest}")
+
+
+def _numbers_of_pairs(ks: Sequence[int], above: Tensor) -> Tensor:
+    """Checked ``ks`` beside ``above``, one of the sides of all pairs."""
+    sizes = list(ks)
+    for size in sizes:
+        check_count(size, "ks", least=1)
+        if size > len(above):
+            raise ValueError(f"ks names {size} pairs; there are {len(above)}")
+    return torch.tensor(sizes, dtype=torch.int64, device=above.device)
 
 
 def _check_samples(scores: Tensor, name: str) -> None:

@@ -11,8 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.classification import AllPairsMajorityVote as AllPairsMajorityVoteModule
-from torchrank.classification import ScoredPairs, paired_items, top_scoring_pairs
 from torchrank.classification import TopScoringPairs as TopScoringPairsModule
+from torchrank.classification import paired_items, top_scoring_pairs
 from torchrank.classification.labels import class_pairs
 from torchrank.rankings.validate import as_scores
 
@@ -30,7 +30,7 @@ def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     return classes, numbers.reshape(-1)
 
 
-class _DecisionMixin(ClassifierMixin):
+class DecisionMixin(ClassifierMixin):
     """Prediction from decision values."""
 
     def predict(self: Any, X: Any) -> np.ndarray:
@@ -39,7 +39,7 @@ class _DecisionMixin(ClassifierMixin):
         return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
 
 
-class TopScoringPairs(_DecisionMixin, BaseEstimator):
+class TopScoringPairs(DecisionMixin, BaseEstimator):
     """Majority vote of the k pairs of features whose order tells classes apart best (TSP, k-TSP).
 
     Only the order of features within a sample matters. Several classes are decided one against one. See
@@ -85,7 +85,7 @@ class TopScoringPairs(_DecisionMixin, BaseEstimator):
         return self.model_(as_scores(validate_data(self, X, reset=False))[0]).numpy()
 
 
-class AllPairsMajorityVote(_DecisionMixin, BaseEstimator):
+class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
     """Majority vote of all pairs of features, each for the class in which its order is more frequent (APMV).
 
     The pairs are too many to keep, so they are scored again at every prediction: predict many samples at once.
@@ -111,7 +111,7 @@ class AllPairsMajorityVote(_DecisionMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, ensure_min_features=2)
         self.classes_, numbers = encode_classes(y)
-        self.model_ = AllPairsMajorityVoteModule(as_scores(X)[0].clone(), numbers, ties=self.ties)
+        self.model_ = AllPairsMajorityVoteModule(as_scores(X)[0], numbers, ties=self.ties)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -140,6 +140,8 @@ class TSPSelector(SelectorMixin, BaseEstimator):
         outcome prediction, BMC Bioinformatics 12, 2011, doi:10.1186/1471-2105-12-375.
     """
 
+    n_features_in_: int
+
     def __init__(self, k: int = 10, *, disjoint: bool = False) -> None:
         self.k = k
         self.disjoint = disjoint
@@ -157,7 +159,7 @@ class TSPSelector(SelectorMixin, BaseEstimator):
             of_two = (numbers == first) | (numbers == second)
             found.append(top_scoring_pairs(X[of_two], numbers[of_two] == second, self.k, disjoint=self.disjoint))
         self.pairs_ = np.stack([np.stack([pairs.above, pairs.below], axis=1) for pairs in found])
-        self._n_features = X.shape[1]
+        self._scored = found
         return self
 
     def supports(self, ks: Sequence[int]) -> np.ndarray:
@@ -167,13 +169,7 @@ class TSPSelector(SelectorMixin, BaseEstimator):
             ValueError: a number of pairs that is not from 1 to ``k``.
         """
         check_is_fitted(self)
-        if not all(1 <= size <= self.pairs_.shape[1] for size in ks):
-            raise ValueError(f"ks={list(ks)} is out of range; the fit has 1 to {self.pairs_.shape[1]} pairs")
-        masks = [
-            paired_items(ScoredPairs(pairs[:, 0], pairs[:, 1], None, None), self._n_features, ks).numpy()
-            for pairs in self.pairs_
-        ]
-        return np.logical_or.reduce(masks)
+        return np.logical_or.reduce([paired_items(pairs, self.n_features_in_, ks) for pairs in self._scored])
 
     def _get_support_mask(self) -> Any:
         return self.supports([self.pairs_.shape[1]])[0]

@@ -9,12 +9,12 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
-from torchrank.estimators.classification import _DecisionMixin, encode_classes
+from torchrank.estimators.classification import DecisionMixin, encode_classes
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.normalize import center_gram, normalize_gram
 
 
-class KernelFisherDiscriminant(_DecisionMixin, BaseEstimator):
+class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
     """Kernel Fisher discriminant; several classes by the nearest class mean in the metric of the within-class scatter.
 
     See :func:`torchrank.classification.fisher_discriminant` for the equations and sources. The decision values are not
