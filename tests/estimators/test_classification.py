@@ -168,6 +168,48 @@ def test_gram_normalizer_of_feature_vectors_at_the_mean():
     assert np.array_equal(normalizer.transform(np.zeros((1, 3)), self_kernel=0.0), [[0, 0, 0]])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gram_normalizer_does_not_blow_up_rounding(dtype):
+    features = RNG.normal(size=(7, 3)).astype(dtype)
+    features[-1] = features[:-1].mean(0)
+    K = features @ features.T
+    normalizer = GramNormalizer().fit(K)
+    assert np.array_equal(normalizer.transform(K)[-1], np.zeros(7))
+    assert (normalizer.transform(K).diagonal()[:-1] == 1).all()
+    assert np.array_equal(normalizer.transform(K[:3], K.diagonal()[:3])[:, -1], np.zeros(3))
+    constant = np.full((7, 7), 0.1, dtype)  # what equal samples have; their mean is not exact
+    assert not GramNormalizer().fit_transform(constant).any()
+
+
+def test_gram_normalizer_names_its_columns():
+    pytest.importorskip("pandas")
+    frame = GramNormalizer().set_output(transform="pandas").fit_transform(kendall_gram(X))
+    assert list(frame.columns) == [f"gramnormalizer{i}" for i in range(18)]
+
+
+def test_fisher_discriminant_ranks_long_integers_exactly():
+    small = RNG.permuted(np.tile(np.arange(6), (18, 1)), axis=1)
+    for kernel in ("kendall", KendallKernel()):
+        expected = KernelFisherDiscriminant(kernel=kernel).fit(small, TWO).decision_function(small)
+        found = KernelFisherDiscriminant(kernel=kernel).fit(small + 2**60, TWO).decision_function(small + 2**60)
+        assert np.array_equal(found, expected)
+
+
+def test_fisher_discriminant_of_partial_rankings():
+    partial = np.where(X > 1, np.nan, X)
+    gram = kendall_gram(partial, missing="interleaving")
+    expected = fisher_discriminant(gram, TWO == "b").decision(gram)
+    for options in ({"kernel_params": {"missing": "interleaving"}}, {"kernel": KendallKernel(missing="interleaving")}):
+        model = KernelFisherDiscriminant(**options).fit(partial, TWO)
+        np.testing.assert_allclose(model.decision_function(partial), expected, rtol=1e-12)
+
+
+def test_arguments_of_a_function_as_kernel():
+    model = KernelFisherDiscriminant(kernel=rbf_kernel, kernel_params={"gamma": 0.3}).fit(X, TWO)
+    named = KernelFisherDiscriminant(kernel="rbf", kernel_params={"gamma": 0.3}).fit(X, TWO)
+    assert np.array_equal(model.decision_function(NEW), named.decision_function(NEW))
+
+
 def test_gram_normalizer_in_a_pipeline_cuts_both_sides():
     K = kendall_gram(X)
     model = make_pipeline(GramNormalizer(self_kernel=1.0), SVC(kernel="precomputed"))
@@ -205,6 +247,12 @@ K = kendall_gram(X)
         (lambda: GramNormalizer().fit(K).transform(K[:4], np.ones(3)), r"self_kernel has shape \(3,\); K has 4 rows"),
         (lambda: GramNormalizer().fit(K).transform(K[:4], np.nan), "self_kernel has NaN or infinite entries"),
         (lambda: GramNormalizer().fit(K).transform(K[:4], 0.0), "self_kernel of row 0 is 0, too small beside"),
+        (lambda: GramNormalizer(center=False).fit(K).transform(K[:4], -1.0), "self_kernel of row 0 is -1, too small"),
+        (lambda: GramNormalizer().fit(-K), "K of sample 0 is -1, too small beside"),
+        (
+            lambda: KernelFisherDiscriminant(kernel=lambda A, B: A[:2] @ B[:2].T).fit(X, TWO),
+            r"kernel gave a matrix of shape \(2, 2\); expected \(18, 18\)",
+        ),
     ],
 )
 def test_bad_input_is_named(call, message):

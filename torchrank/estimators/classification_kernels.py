@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
 from torchrank.estimators.classification import DecisionMixin, encode_classes
 from torchrank.kernels.kendall import kendall_gram
+from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
 
 
@@ -23,8 +24,9 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
     Args:
         ridge: above 0, on the scale of the kernel; see :class:`GramNormalizer`.
         kernel: "kendall", "precomputed", a name that ``sklearn.metrics.pairwise.pairwise_kernels`` knows, or a function
-            of ``(r, d)`` and ``(s, d)`` giving ``(r, s)``, such as the kernels of this library.
-        kernel_params: further arguments of a named kernel.
+            of ``(r, d)`` and ``(s, d)`` giving ``(r, s)``, such as the kernels of this library. Where a kernel of
+            rankings has a rule for unranked items (``missing``), NaN is legal.
+        kernel_params: further arguments of the kernel.
         ridge_on: "kernel" or "scatter".
         threshold: "midpoint" between the projected class means, or "zero".
 
@@ -56,7 +58,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         Raises:
             ValueError: NaN, only one class, a kernel matrix that is not square and symmetric, or an unknown choice.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_features=2 if self.kernel == "kendall" else 1)
+        X, y = validate_data(self, X, y, ensure_min_features=2 if self._on_rankings else 1, **self._legal)
         self.classes_, numbers = encode_classes(y)
         self.X_fit_ = None if self.kernel == "precomputed" else X
         discriminant = fisher_discriminant(
@@ -73,23 +75,47 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Discriminant functions ``(m2, classes)``; for two classes that of the second minus that of the first."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, **self._legal)
         return self.discriminant_.decision(X if self.X_fit_ is None else self._gram(X, self.X_fit_))
 
     def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        if callable(self.kernel):
-            return np.asarray(self.kernel(X, Y), dtype=np.float64)
+        params = self.kernel_params or {}
         if self.kernel == "kendall":
-            return kendall_gram(X, Y, **(self.kernel_params or {}))
-        return pairwise_kernels(X, Y, metric=self.kernel, **(self.kernel_params or {}))
+            return kendall_gram(X, Y, **params)
+        if not callable(self.kernel):
+            return pairwise_kernels(X, Y, metric=self.kernel, **params)
+        gram = np.asarray(self.kernel(X, Y, **params), dtype=np.float64)
+        if gram.shape != (len(X), len(Y)):
+            raise ValueError(f"kernel gave a matrix of shape {gram.shape}; expected {(len(X), len(Y))}")
+        return gram
+
+    @property
+    def _on_rankings(self) -> bool:
+        return self.kernel == "kendall" or isinstance(self.kernel, RankKernel)
+
+    @property
+    def _takes_unranked(self) -> bool:
+        """Whether NaN, an unranked item, is legal."""
+        if self.kernel == "kendall":
+            return (self.kernel_params or {}).get("missing", "raise") != "raise"
+        return getattr(self.kernel, "missing", "raise") != "raise"
+
+    @property
+    def _legal(self) -> dict[str, Any]:
+        """What samples may be: float64, for rankings also integers that it would round to ties."""
+        return {
+            "dtype": [np.float64, np.int64, np.uint64] if self._on_rankings else np.float64,
+            "ensure_all_finite": "allow-nan" if self._takes_unranked else True,
+        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.allow_nan = self._takes_unranked
         return tags
 
 
-class GramNormalizer(TransformerMixin, BaseEstimator):
+class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Centre a precomputed kernel on the training samples and scale its feature vectors to unit norm.
 
     Fit it to the square matrix of the training samples and transform that or a block of other against training samples;
@@ -100,7 +126,7 @@ class GramNormalizer(TransformerMixin, BaseEstimator):
 
     Args:
         center: subtract the mean feature vector of the training samples.
-        scale: divide feature vectors by their norm; those of norm 0 stay 0.
+        scale: divide feature vectors by their norm; those of norm 0, but for rounding, become 0.
         self_kernel: k(x, x) where it is the same for all x, as 1 for the Kendall kernel of samples that are not
             constant, and for RBF kernels. None: give it to :meth:`transform`.
 
@@ -118,7 +144,8 @@ class GramNormalizer(TransformerMixin, BaseEstimator):
         """Keep the kernel matrix ``(m, m)`` of the training samples; ``y`` is not used.
 
         Raises:
-            ValueError: not square, not symmetric, or not finite.
+            ValueError: not square, not symmetric, not finite, or, to scale, not the inner products of any feature
+                vectors, which would have a negative squared norm.
         """
         K = validate_data(self, K, dtype=[np.float64, np.float32])
         if K.shape[0] != K.shape[1]:
@@ -126,9 +153,16 @@ class GramNormalizer(TransformerMixin, BaseEstimator):
                 f"K has shape {K.shape}; fit takes the square kernel matrix of the training samples, transform also "
                 "blocks of other samples (rows) against those"
             )
-        center_gram(K)  # refuses a matrix that is not symmetric
         self.K_fit_ = K.copy()
+        centred = center_gram(K)  # refuses a matrix that is not symmetric
+        self._train = centred if self.center else self.K_fit_
+        if self.scale:
+            self._train_norms = self._without_rounding(self._train.diagonal(), K.diagonal(), "K", "sample")
         return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.K_fit_)
 
     def transform(self, K: Any, self_kernel: Any = None) -> np.ndarray:
         """Centred and scaled block.
@@ -139,21 +173,19 @@ class GramNormalizer(TransformerMixin, BaseEstimator):
             self_kernel: ``(m2,)`` or a number, k(x, x) of the rows; None: the estimator's.
 
         Raises:
-            ValueError: other columns than training samples, or k(x, x) that is missing, of another length, or so small
-                that no feature vectors have these inner products.
+            ValueError: other columns than training samples, or k(x, x) that is missing, of another length, negative, or
+                so small that the centred feature vector would have a negative squared norm.
         """
         check_is_fitted(self)
         K = validate_data(self, K, reset=False, dtype=[np.float64, np.float32])
-        train = center_gram(self.K_fit_) if self.center else self.K_fit_
         if np.array_equal(K, self.K_fit_):
-            return normalize_gram(train) if self.scale else train.copy()
+            return normalize_gram(self._train, self._train_norms) if self.scale else self._train.copy()
         block = center_gram(K, self.K_fit_) if self.center else K
         if not self.scale:
             return block
-        norms = self._norms(K, self.self_kernel if self_kernel is None else self_kernel)
-        if self.center:
-            norms = self._centred_norms(norms, K)
-        return normalize_gram(block, norms.astype(K.dtype), train.diagonal())
+        given = self._norms(K, self.self_kernel if self_kernel is None else self_kernel)
+        norms = self._without_rounding(self._centred_norms(given, K), given, "self_kernel", "row")
+        return normalize_gram(block, norms, self._train_norms)
 
     def _norms(self, K: np.ndarray, given: Any) -> np.ndarray:
         """Squared norms of the rows' feature vectors before centring, as they were given."""
@@ -170,20 +202,26 @@ class GramNormalizer(TransformerMixin, BaseEstimator):
         return np.broadcast_to(norms, len(K))
 
     def _centred_norms(self, norms: np.ndarray, K: np.ndarray) -> np.ndarray:
-        """Squared norms after the mean of the training samples has been subtracted; rounding may not make one negative.
+        """Squared norms after the mean of the training samples has been subtracted.
 
         |x - mean|^2 = k(x, x) - 2 mean_i k(x, x_i) + mean_ij k(x_i, x_j)
         """
-        train_mean = self.K_fit_.mean(dtype=np.float64)
-        centred = norms - 2 * K.mean(axis=1, dtype=np.float64) + train_mean
-        tolerance = 100 * np.finfo(K.dtype).eps * (np.abs(norms) + np.abs(train_mean))
-        if (centred < -tolerance).any():
-            row = int((centred < -tolerance).argmax())
+        if not self.center:
+            return norms
+        return norms - 2 * K.mean(axis=1, dtype=np.float64) + self.K_fit_.mean(dtype=np.float64)
+
+    def _without_rounding(self, norms: np.ndarray, given: np.ndarray, name: str, unit: str) -> np.ndarray:
+        """Squared norms with 0 for those that are 0 but for rounding, which ``given``, from before centring, bounds."""
+        dtype = self.K_fit_.dtype
+        size = np.abs(given) + abs(self.K_fit_.mean(dtype=np.float64)) if self.center else 0
+        tolerance = np.broadcast_to(100 * np.finfo(dtype).eps * size, norms.shape)
+        if (norms < -tolerance).any():
+            row = int((norms < -tolerance).argmax())
             raise ValueError(
-                f"self_kernel of row {row} is {norms[row]:.6g}, too small beside its kernel with the training samples: "
-                f"the centred feature vector would have the squared norm {centred[row]:.3g}"
+                f"{name} of {unit} {row} is {given[row]:.6g}, too small beside its kernel with the training samples: "
+                f"its {'centred ' if self.center else ''}feature vector would have the squared norm {norms[row]:.3g}"
             )
-        return np.where(centred > tolerance, centred, 0)
+        return np.where(norms > tolerance, norms, 0).astype(dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
