@@ -68,6 +68,8 @@ def test_batches() -> None:
         single = kemeny(X, weights[i, j])
         assert batch.scores[i, j].tolist() == single.scores.tolist()
         assert float(batch.cost[i, j]) == pytest.approx(float(single.cost), abs=1e-12)
+    for n in (3, 20):
+        assert [part.shape for part in kemeny(np.zeros((0, 2, n)))] == [(0, n), *[(0,)] * 4]
     wide = kemeny(random_scores(rng, "total", 2, 5, 18))
     assert wide.scores.shape == (2, 18)
 

@@ -144,6 +144,11 @@ def test_bad_values() -> None:
         mallows.log_prob([1.0, 2.0, 3.0])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="center ties items 0 and 1"):
         Mallows(torch.tensor([1.0, 1.0]), 1.0)
+    for few in (0, 1):
+        with pytest.raises(ValueError, match=rf"center has shape \({few},\); ranking needs at least 2 items"):
+            Mallows(torch.zeros(few), 1.0)
+    with pytest.raises(ValueError, match=r"lam has shape \(3,\), which does not broadcast with the shape \(2,\)"):
+        Mallows(torch.arange(4.0).expand(2, 4), torch.ones(3))
     for lam in (math.nan, torch.tensor([1.0, math.inf])):
         with pytest.raises(ValueError, match=r"lam has (nan|inf); concentrations must be finite"):
             Mallows(torch.tensor([1.0, 2.0]), lam)
@@ -214,6 +219,12 @@ def test_fit_of_weight_is_that_of_repetition_and_batches_stand_alone() -> None:
         single = fit_mallows(np.repeat(X, counts[k], axis=0))
         for part, other in zip(batch, single, strict=True):
             np.testing.assert_allclose(part[k].to(torch.float64), other, rtol=1e-10, atol=1e-12)
+
+
+def test_fit_without_a_maximum_takes_the_cap_even_where_distances_underflow() -> None:
+    for cap in (50.0, 1e6):
+        with pytest.warns(RuntimeWarning, match="was cut at max_lam"):
+            assert float(fit_mallows(np.array([[3.0, 1.0, 2.0]]), max_lam=cap).lam) == cap
 
 
 def test_fit_with_a_given_centre() -> None:

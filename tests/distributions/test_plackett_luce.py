@@ -150,6 +150,10 @@ def test_bad_values() -> None:
         PlackettLuce(torch.zeros(3), missing="pairwise")
     with pytest.raises(ValueError, match="logits"):
         PlackettLuce(torch.tensor([0.0, N]))
+    with pytest.raises(ValueError, match="logits has inf; worths must be finite"):
+        PlackettLuce(torch.tensor([0.0, math.inf]))
+    with pytest.raises(ValueError, match=r"logits has shape \(2, 0\); expected at least one item"):
+        PlackettLuce(torch.zeros(2, 0))
     with pytest.raises(TypeError, match="expected a floating-point tensor"):
         PlackettLuce(torch.arange(3))
 

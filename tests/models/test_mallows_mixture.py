@@ -38,6 +38,15 @@ def test_concentrations_of_means(n):
     assert table(mean.new_tensor([0.0, n * (n - 1) / 4, n * (n - 1) / 3])).tolist() == [30, 0, 0]
 
 
+@pytest.mark.parametrize("max_lam", [0.5, 60.0, 1e6])
+def test_concentrations_up_to_any_cap(max_lam):
+    table = ConcentrationTable(6, max_lam, torch.device("cpu"))
+    lam = torch.tensor([1e-4, 0.3, 2.0, 20.0, 49.0, 51.0, 58.0, 300.0], dtype=torch.float64)
+    found = table(mallows_moments.mean_distance(lam, 6))
+    assert torch.allclose(found, lam.clamp(max=max_lam), rtol=1e-9)
+    assert table(lam.new_tensor([0.0, -1e-17])).tolist() == [max_lam, max_lam]
+
+
 def test_concentration_of_five_items():
     mean = torch.tensor([0.5, 2.0, 4.9], dtype=torch.float64)
     found = ConcentrationTable(5, 30.0, torch.device("cpu"))(mean)

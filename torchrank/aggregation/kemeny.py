@@ -101,7 +101,7 @@ def kemeny_of_preferences(
     margin = flat - flat.mT
     tolerance = ROUNDING * (flat + flat.mT).amax(dim=(-1, -2))
     excess = torch.where(margin < -tolerance[:, None, None], -margin, 0)  # beyond the lesser cost of each pair
-    if method == "auto" and n <= MOST_ITEMS:
+    if len(flat) == 0 or (method == "auto" and n <= MOST_ITEMS):
         order, unique = best_orders(excess, tolerance)
         gap = torch.zeros(len(flat), dtype=torch.float64, device=flat.device)
     else:

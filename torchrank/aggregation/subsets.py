@@ -31,6 +31,9 @@ def best_orders(
     b, n = excess.shape[:2]
     step = max(1, _BLOCK_BYTES // (24 * n * 2**n))
     limit = torch.as_tensor(tolerance, dtype=torch.float64, device=excess.device).expand(b)
+    if b == 0:
+        empty = torch.empty((0, n), dtype=torch.int64, device=excess.device)
+        return BestOrders(empty, empty.new_empty(0, dtype=torch.bool))
     blocks = [_best_orders(excess[s : s + step], limit[s : s + step]) for s in range(0, b, step)]
     return BestOrders(*(torch.cat(parts) for parts in zip(*blocks, strict=True)))
 

@@ -113,7 +113,7 @@ def lam_of_mean_distance(
         RuntimeWarning: where ``max_lam`` is not enough.
     """
     least = mean_distance(torch.tensor(max_lam, dtype=mean.dtype, device=mean.device), n)
-    capped = mean < least
+    capped = (mean < least) | (mean == 0)  # which may be the same number, where the least one underflows
     if bool(capped.any()):
         warnings.warn(
             f"the concentration was cut at max_lam={max_lam:g}: the rankings hardly differ from the centre (mean "

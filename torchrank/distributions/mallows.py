@@ -33,7 +33,9 @@ class Mallows(RankingDistribution):
         validate_args: whether to check arguments and values; torch's default for None.
 
     Raises:
-        ValueError: a centre with ties or unranked items, a ``lam`` that is not finite, shapes that do not broadcast.
+        ValueError: a centre with ties, unranked items or fewer than 2 items, a ``lam`` that is not finite, shapes that
+            do not broadcast.
+        TypeError: a centre that is not a tensor.
 
     Example:
         >>> mallows = Mallows(torch.tensor([3.0, 2.0, 1.0]), 0.0)
@@ -49,6 +51,8 @@ class Mallows(RankingDistribution):
     def __init__(self, center: Tensor, lam: float | Tensor, validate_args: bool | None = None) -> None:
         if not isinstance(center, Tensor) or center.ndim == 0:
             raise TypeError(f"center is {type(center).__name__}; expected a tensor (..., n) of scores")
+        if center.shape[-1] < 2:
+            raise ValueError(f"center has shape {tuple(center.shape)}; ranking needs at least 2 items")
         dtype = center.dtype if center.is_floating_point() else torch.get_default_dtype()
         lam = lam if isinstance(lam, Tensor) else torch.tensor(lam, dtype=dtype, device=center.device)
         lam = lam if lam.is_floating_point() else lam.to(dtype)
@@ -57,7 +61,13 @@ class Mallows(RankingDistribution):
                 raise ValueError(f"lam has {lam[~lam.isfinite()][0].item()}; concentrations must be finite")
             ranks, _ = dense_ranks(center if center.ndim > 1 else center[None], COMPLETE, "center")
             refuse_ties(ranks, "center", UNTIED)
-        batch_shape = torch.broadcast_shapes(center.shape[:-1], lam.shape)
+        try:
+            batch_shape = torch.broadcast_shapes(center.shape[:-1], lam.shape)
+        except RuntimeError:
+            raise ValueError(
+                f"lam has shape {tuple(lam.shape)}, which does not broadcast with the shape "
+                f"{tuple(center.shape[:-1])} of the centers"
+            ) from None
         self.center = center.expand(batch_shape + center.shape[-1:])
         self.lam = lam.expand(batch_shape)
         super().__init__(batch_shape, center.shape[-1:], validate_args=validate_args)

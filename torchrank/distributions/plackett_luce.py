@@ -31,7 +31,8 @@ class PlackettLuce(RankingDistribution):
         validate_args: whether to check arguments and values; torch's default for None.
 
     Raises:
-        ValueError: logits that are NaN, an unknown word.
+        ValueError: logits that are NaN or infinitely large, no items, an unknown word.
+        TypeError: logits that are not a floating-point tensor.
 
     Example:
         >>> worths = torch.tensor([3.0, 1.0, 5.0])
@@ -49,6 +50,11 @@ class PlackettLuce(RankingDistribution):
         if not isinstance(logits, Tensor) or logits.ndim == 0 or not logits.is_floating_point():
             kind = f"a tensor {tuple(logits.shape)} of {logits.dtype}" if isinstance(logits, Tensor) else repr(logits)
             raise TypeError(f"logits is {kind}; expected a floating-point tensor (..., n)")
+        if logits.shape[-1] == 0:
+            raise ValueError(f"logits has shape {tuple(logits.shape)}; expected at least one item")
+        checked = self._validate_args if validate_args is None else validate_args
+        if checked and bool((logits == torch.inf).any()):
+            raise ValueError("logits has inf; worths must be finite (-inf is the worth 0)")
         self.logits, self.missing = logits, missing
         super().__init__(logits.shape[:-1], logits.shape[-1:], validate_args=validate_args)
 

@@ -22,7 +22,7 @@ from torchrank.clustering.points import (
 from torchrank.kernels.modules import KendallKernel
 from torchrank.linalg.symmetric import as_double
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
-from torchrank.rankings.validate import Matrix, Scores, as_scores, check_count, check_finite
+from torchrank.rankings.validate import Matrix, Scores, as_scores, check_count, check_positive
 
 
 class KernelGaussianParameters(NamedTuple):
@@ -106,7 +106,7 @@ class KernelGaussianMixture(Mixture):
                 "dimension is missing: only for the Kendall kernel of complete rankings is it known; pass that of the "
                 "kernel's feature space, which decides how sharply rows are told apart"
             )
-        check_finite(max_lam, "max_lam", torch.finfo(torch.float64).tiny)
+        check_positive(max_lam, "max_lam")
         self.dimension, self.max_lam = dimension, max_lam
         self.log_lam = nn.Parameter(torch.zeros(n_components, dtype=torch.float64))
         self.register_growing(

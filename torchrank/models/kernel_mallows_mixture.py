@@ -12,7 +12,7 @@ from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.points import grouped, row_weights, ungrouped
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares
 from torchrank.models.total_rankings import total_rankings
-from torchrank.rankings.validate import Matrix, Scores, check_count, check_finite
+from torchrank.rankings.validate import Matrix, Scores, check_count, check_positive
 
 MOST_ITEMS = 7  # 5,040 rankings to sum over; of 8 items there are 40,320
 _NEWTON_STEPS = 100
@@ -85,7 +85,7 @@ class KernelMallowsMixture(Mixture):
                 f"n_items={n_items} is too large: the normaliser is a sum over all rankings, {math.factorial(n_items)} "
                 f"of them; up to {MOST_ITEMS} items are possible, beyond use KernelGaussianMixture or MallowsMixture"
             )
-        check_finite(ridge, "ridge", torch.finfo(torch.float64).tiny)
+        check_positive(ridge, "ridge")
         self.n_items, self.ridge = n_items, ridge
         everything = torch.tensor(list(permutations(range(n_items))))
         self.register_buffer("all_features", _features(everything), persistent=False)

@@ -5,7 +5,8 @@ from torch import Tensor
 
 from torchrank.distributions.mallows_moments import mean_distance, variance_distance
 
-_KNOTS = 2**14  # so that one Newton step goes from the table's accuracy to about 1e-13
+_KNOTS = 2**14  # so that one Newton step goes from the table's accuracy to 1e-13 for 50 items, 1e-10 for 1,000
+_LARGE = 50.0  # beyond, the expected distance is (n - 1) e^-lam to the last digit
 
 
 class ConcentrationTable:
@@ -16,8 +17,9 @@ class ConcentrationTable:
 
     def __init__(self, n: int, max_lam: float, device: torch.device) -> None:
         self.n, self.max_lam = n, max_lam
+        self.largest = min(max_lam, _LARGE)
         steps = torch.linspace(0, 1, _KNOTS, dtype=torch.float64, device=device)
-        self.lam = max_lam * steps.square()  # denser where the distance changes faster
+        self.lam = self.largest * steps.square()  # denser where the distance changes faster
         self.mean = mean_distance(self.lam, n).flip(0)  # ascending, as searchsorted needs it
 
     def __call__(self, mean: Tensor) -> Tensor:
@@ -29,5 +31,6 @@ class ConcentrationTable:
         lam = upper + share * (lower - upper)
         step = (mean_distance(lam, self.n) - mean) / variance_distance(lam, self.n)
         lam = torch.minimum(torch.maximum(lam + step, lower), upper)
-        capped = mean <= self.mean[0]
-        return torch.where(capped, self.max_lam, torch.where(mean >= self.mean[-1], 0.0, lam))
+        large = ((self.n - 1) / mean.clamp(min=0)).log().clamp(self.largest, self.max_lam)
+        lam = torch.where(mean <= self.mean[0], large, lam)
+        return torch.where(mean >= self.mean[-1], 0.0, lam)

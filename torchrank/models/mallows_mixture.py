@@ -13,7 +13,7 @@ from torchrank.distributions.mallows_moments import log_partition
 from torchrank.models.mallows_law import ConcentrationTable
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.models.total_rankings import total_rankings
-from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice, check_count
+from torchrank.rankings.validate import Matrix, Scores, check_choice, check_count, check_positive
 
 
 class MallowsParameters(NamedTuple):
@@ -44,7 +44,7 @@ class MallowsMixture(Mixture):
         n_items: n, at least 2.
         n_components: c.
         center: "kemeny", "borda" or "copeland": how centres are found.
-        max_lam: largest concentration.
+        max_lam: largest concentration, above 0.
         init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
             all rows, from 0 to c - 1, of which equal rows take that of the first of them.
         n_init: starts, of which the best is kept.
@@ -75,7 +75,7 @@ class MallowsMixture(Mixture):
         super().__init__(n_components, init=init, n_init=n_init, tol=tol, max_iter=max_iter)
         check_count(n_items, "n_items", 2)
         check_choice(center, "center", CENTERS)
-        check_at_least(max_lam, "max_lam", 0)
+        check_positive(max_lam, "max_lam")
         self.n_items, self.center, self.max_lam = n_items, center, max_lam
         self._table: ConcentrationTable | None = None
         self.log_lam = nn.Parameter(torch.zeros(n_components, dtype=torch.float64))
