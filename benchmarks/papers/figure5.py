@@ -84,8 +84,9 @@ def compute(folder: Path) -> None:
 
 
 def recorded(path: Path) -> dict[str, dict[str, Curve]]:
-    """The latest curves, by panel and method."""
+    """The curves of the latest run, by panel and method."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = [row for row in rows if row["run"] == rows[-1]["run"]]
     panels: dict[str, dict[str, Curve]] = {}
     for row in rows:
         if "panel" in row:
@@ -121,10 +122,11 @@ def _draw(table: Path, panels: dict[str, dict[str, Curve]]) -> None:
         for name, (x, values, chosen) in curves.items():
             (line,) = axis.semilogx(x, values, ".-", label=name)
             axis.plot(x[chosen], values[chosen], "*", markersize=12, color=line.get_color())
+        axis.plot([], [], "k*", markersize=10, label="chosen by inner folds")
         axis.set_xlabel(label)
-    for axis in axes:
+    for axis, columns in zip(axes, (4, 3, 3), strict=True):
         axis.grid(alpha=0.3)
-        axis.legend(frameon=False, fontsize=8)
+        axis.legend(frameon=False, fontsize=8, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1))
     figure.savefig(RESULTS / "figure5.png", dpi=130)
 
 

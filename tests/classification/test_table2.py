@@ -1,5 +1,7 @@
 """Nested cross-validation as it is benchmarked, on synthetic and on real samples."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ pytest.importorskip("sklearn")
 from benchmarks.papers import table2
 from benchmarks.papers.classification_data import Samples, load
 from benchmarks.papers.classification_protocol import QUICK, Grid, Kernels, Split, evaluate, splits
+from benchmarks.papers.figure5 import recorded
 
 RNG = np.random.default_rng(0)
 
@@ -94,8 +97,17 @@ def test_tables_show_differences_and_errors():
     text = table2.markdown(rows)
     assert "| TSP | 85.00 (85.61) | 85.0 ± 5.0 (85.6; -0.6) |" in text
     assert "| TSP | 60.0 ± 0.0 |" in text
+    assert "| TSP | - | 85.0 ± 5.0 |" in table2.markdown([{**row, "data": "leukemia"} for row in rows])
     single = [{**rows[0], "data": "prostate1", "test": 25}]
     assert table2.summary(single, "accuracy")["prostate1"]["TSP"] == (80, pytest.approx(8))
+
+
+def test_figure_5_shows_the_latest_run(tmp_path):
+    path = tmp_path / "figure5.jsonl"
+    curve = {"method": "TSP", "x": [1], "accuracy": [50.0], "chosen": 0}
+    rows = [{"run": "1", "panel": "C (colon)", **curve}, {"run": "2", "panel": "C (breast_cancer1)", **curve}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert recorded(path) == {"C (breast_cancer1)": {"TSP": ((1,), [50.0], 0)}}
 
 
 def test_missing_sets_say_where_they_are(tmp_path):
@@ -118,3 +130,6 @@ def test_quick_table_of_real_sets(data_folder, tmp_path):
     assert accuracy["prostate1"]["SVMkdtALL"][0] == pytest.approx(97.06, abs=0.01)
     assert accuracy["prostate1"]["KFDkdtALL"][0] == pytest.approx(97.06, abs=0.01)
     assert accuracy["prostate1"]["APMV"][0] == pytest.approx(73.53, abs=0.01)
+    # For an RBF kernel they are out of reach: one decision value for all, and the share of a class as accuracy.
+    assert table2.summary(rows, "auc")["prostate1"]["SVMrbfALL"][0] == 50
+    assert min(abs(accuracy["prostate1"]["SVMrbfALL"][0] - share) for share in (26.47, 73.53)) < 0.01
