@@ -186,7 +186,9 @@ def test_one_cluster_costs_the_scatter_about_the_mean():
 def test_not_converged_warns_and_labels_belong_to_the_centers():
     X = random_scores(np.random.default_rng(9), "total", 60, 6)
     model = KernelKMeans(4, max_iter=1, n_init=1, init="random")
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"did not converge in 1 iterations: the last one lowered the objective to \d"
+    ):
         fit = model.fit(X, generator=seeded(2))
     assert not fit.converged
     assert (model.predict(X) == fit.labels).all()
@@ -335,6 +337,11 @@ def test_refuses_weights(weights, message):
         ({"n_clusters": 2, "n_init": 0}, ValueError, "n_init=0 is too small"),
         ({"n_clusters": 2, "max_iter": 0}, ValueError, "max_iter=0 is too small"),
         ({"n_clusters": 2, "init": "kmeans++"}, ValueError, "init='kmeans\\+\\+' is unknown"),
+        (
+            {"n_clusters": 2, "init": [0, 1]},
+            TypeError,
+            "init is list; expected 'k-means\\+\\+' or 'random', or a tensor",
+        ),
         ({"n_clusters": 2, "kernel": "rbf"}, TypeError, "kernel='rbf' is not a kernel"),
     ],
 )

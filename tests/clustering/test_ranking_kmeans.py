@@ -115,7 +115,9 @@ def test_state_dict_kind_and_dtype(tmp_path):
 
 def test_not_converged_warns():
     X = random_scores(np.random.default_rng(9), "total", 60, 6)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"did not converge in 1 iterations: the last one lowered the objective to \d"
+    ):
         RankingKMeans(4, max_iter=1, n_init=1, init="random").fit(X, generator=seeded(2))
 
 

@@ -65,10 +65,10 @@ class KMeansFit:
                 stacklevel=4,
             )
         elif not self.converged:
-            fall = self.trace[-2] - self.trace[-1] if len(self.trace) > 1 else math.nan
+            by = f"by {self.trace[-2] - self.trace[-1]:.3g} " if len(self.trace) > 1 else ""
             warnings.warn(
-                f"k-means did not converge in {self.n_iter} iterations: the last one lowered the objective by "
-                f"{fall:.3g} to {self.objective:.6g}; raise max_iter",
+                f"k-means did not converge in {self.n_iter} iterations: the last one lowered the objective "
+                f"{by}to {self.objective:.6g}; raise max_iter",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -90,8 +90,11 @@ def check_clustering(
     check_count(n_clusters, name, 1)
     check_count(n_init, "n_init", 1)
     check_count(max_iter, "max_iter", 1)
-    if not isinstance(init, (Tensor, np.ndarray)):
+    if isinstance(init, str):
         check_choice(init, "init", INITS)
+    elif not isinstance(init, (Tensor, np.ndarray)):
+        words = " or ".join(map(repr, INITS))
+        raise TypeError(f"init is {type(init).__name__}; expected {words}, or a tensor or an array of labels")
 
 
 def start_labels(

@@ -86,6 +86,11 @@ def grouped(rows: Tensor, counts: Tensor) -> Groups:
     return Groups(first, distinct.total(counts[counted]), counted, distinct.inverse)
 
 
+def weights_of_new(weights: Matrix | None, rows: Tensor) -> Tensor:
+    """:func:`row_weights` of rows that nothing is fitted to, so that there may be none."""
+    return rows.new_ones(len(rows), dtype=torch.float64) if weights is None else row_weights(weights, rows)
+
+
 def ungrouped(counts: Tensor) -> Groups:
     """Every row a point by itself, whatever its weight ``(m,)``."""
     everything = torch.arange(len(counts), device=counts.device)

@@ -29,10 +29,12 @@ class MixtureFit:
     def warn_unless_converged(self, tol: float) -> None:
         """Warn if the iteration was cut short, and say by how much it was still gaining."""
         if not self.converged:
-            gain = self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else math.nan
+            gained = ""
+            if len(self.trace) > 1:
+                gained = f"the last one gained {self.trace[-1] - self.trace[-2]:.3g} in log-likelihood, "
             warnings.warn(
-                f"EM did not converge in {self.n_iter} iterations: the last one gained {gain:.3g} in log-likelihood, "
-                f"tolerance {tol:.3g} a unit of weight; raise max_iter or tol",
+                f"EM did not converge in {self.n_iter} iterations: {gained}tolerance {tol:.3g} a unit of weight; "
+                "raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )

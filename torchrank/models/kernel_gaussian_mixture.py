@@ -13,11 +13,11 @@ from torchrank.clustering.points import (
     given_diagonal,
     gram,
     kernel_diagonal,
-    row_weights,
     rows_against_training,
     training_gram,
     training_points,
     ungrouped,
+    weights_of_new,
 )
 from torchrank.kernels.modules import KendallKernel
 from torchrank.linalg.symmetric import as_double
@@ -149,7 +149,7 @@ class KernelGaussianMixture(Mixture):
             )
         cross = as_double(gram(self.kernel, scores, self.rankings))
         points = _Points(cross, kernel_diagonal(self.kernel, scores))
-        return Rows(points, ungrouped(row_weights(weights, cross)), foreign)
+        return Rows(points, ungrouped(weights_of_new(weights, cross)), foreign)
 
     def _precomputed_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         given, diagonal = X if isinstance(X, tuple) else (X, None)
@@ -162,7 +162,7 @@ class KernelGaussianMixture(Mixture):
             raise ValueError(
                 "X holds new rows against training rows; densities need k(x, x) of the new rows too: pass (K, diagonal)"
             )
-        return Rows(_Points(cross, own), ungrouped(row_weights(weights, cross)), foreign)
+        return Rows(_Points(cross, own), ungrouped(weights_of_new(weights, cross)), foreign)
 
     def _training_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         data = training_points(self.kernel, X, weights)

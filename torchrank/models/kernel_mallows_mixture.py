@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from torchrank.clustering.centers import pair_signs
 from torchrank.clustering.geometries import FeatureGeometry
-from torchrank.clustering.points import grouped, row_weights, ungrouped
+from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares
 from torchrank.models.total_rankings import total_rankings
 from torchrank.rankings.validate import Matrix, Scores, check_count, check_positive
@@ -106,8 +106,7 @@ class KernelMallowsMixture(Mixture):
 
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
         ranks, foreign = total_rankings(X, self.n_items)
-        counts = row_weights(weights, ranks)
-        groups = grouped(ranks, counts) if training else ungrouped(counts)
+        groups = grouped(ranks, row_weights(weights, ranks)) if training else ungrouped(weights_of_new(weights, ranks))
         return Rows(_features(ranks[groups.first]), groups, foreign)
 
     def _parameters_now(self) -> KernelMallowsParameters:

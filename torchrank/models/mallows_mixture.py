@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
 from torchrank.clustering.geometries import FeatureGeometry
-from torchrank.clustering.points import grouped, row_weights, ungrouped
+from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
 from torchrank.distributions.fit_mallows import MOST_LAM
 from torchrank.distributions.mallows_moments import log_partition
 from torchrank.models.mallows_law import ConcentrationTable
@@ -102,8 +102,7 @@ class MallowsMixture(Mixture):
 
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
         ranks, foreign = total_rankings(X, self.n_items)
-        counts = row_weights(weights, ranks)
-        groups = grouped(ranks, counts) if training else ungrouped(counts)
+        groups = grouped(ranks, row_weights(weights, ranks)) if training else ungrouped(weights_of_new(weights, ranks))
         return Rows(pair_signs(ranks[groups.first]), groups, foreign)
 
     def _parameters_now(self) -> MallowsParameters:

@@ -138,8 +138,14 @@ class Mixture(GrowingBuffers, ABC):
 
     @torch.no_grad()
     def bic(self, X: Scores, weights: Matrix | None = None) -> float:
-        """Bayesian information criterion, lower = better: -2 log-likelihood + free parameters x log(sum of weights)."""
+        """Bayesian information criterion, lower = better: -2 log-likelihood + free parameters x log(sum of weights).
+
+        Raises:
+            ValueError: no rows, and what :meth:`fit` refuses.
+        """
         rows = self._rows(X, weights, training=False)
+        if len(rows.weights) == 0:
+            raise ValueError("X has no rows; the criterion needs at least one")
         log_prob = self._log_joint(rows.points, self._parameters_now()).logsumexp(-2)
         total = rows.weights.sum()
         return float(-2 * _weighted(log_prob, rows.weights) + self.n_free_parameters * total.log())
@@ -175,7 +181,8 @@ class Mixture(GrowingBuffers, ABC):
 
         Warns:
             ConvergenceWarning: ``max_iter`` was not enough.
-            UserWarning: a concentration reached its cap, or a component is empty.
+            UserWarning: fewer different rows than components, or else a concentration that reached its cap; a component
+                that is empty.
         """
         rows = self._rows(X, weights, training=True)
         geometry = self._geometry(rows.points, rows.weights)
@@ -196,7 +203,15 @@ class Mixture(GrowingBuffers, ABC):
         self._keep(result.parameters)
         log_likelihood = result.trace[-1] + float(self._penalty(result.parameters))
         fit = MixtureFit(log_likelihood, *result[1:])
-        self._warn_of_limits(result.parameters)
+        if len(rows.weights) < self.n_components:
+            warnings.warn(
+                f"n_components={self.n_components} is more than the {len(rows.weights)} different rows, so that "
+                "components share rows or have next to none; fit fewer",
+                UserWarning,
+                stacklevel=3,
+            )
+        else:
+            self._warn_of_limits(result.parameters)
         empty = (result.parameters[0] == -math.inf).nonzero()[:, 0].tolist()
         if empty:
             warnings.warn(f"components {empty} became empty; fit fewer", UserWarning, stacklevel=3)
