@@ -246,6 +246,9 @@ def test_temperature_can_be_learned_and_has_to_be_positive():
     temperature = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     model.loss(temperature, K).backward()
     assert temperature.grad is not None
+    for bad in (torch.tensor(0.0), -1.0, math.nan):
+        with pytest.raises(ValueError, match="temperature=.* is out of range; it must be positive"):
+            model.soft_assign(K, bad)
     with pytest.raises(ValueError, match="temperature=0 is out of range"):
         model.soft_assign(K, 0)
     with pytest.raises(ValueError, match="K is missing"):

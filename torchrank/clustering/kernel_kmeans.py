@@ -22,7 +22,7 @@ from torchrank.clustering.points import (
 )
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double
-from torchrank.rankings.validate import Matrix, Scores, as_scores, check_at_least, to_numpy
+from torchrank.rankings.validate import Matrix, Scores, as_scores, check_positive, to_numpy
 
 
 class KernelKMeans(GrowingBuffers, nn.Module):
@@ -171,13 +171,12 @@ class KernelKMeans(GrowingBuffers, nn.Module):
 
         Args:
             K: ``(u, u)`` Gram matrix of the training rows, ``kernel(model.rankings)``.
-            temperature: T, above 0; a tensor may require a gradient.
+            temperature: T, above 0; a tensor of one number may require a gradient.
 
         Raises:
-            ValueError: another shape, or a temperature that is not positive.
+            ValueError: another shape, or a temperature that is not positive and finite.
         """
-        if not isinstance(temperature, Tensor):
-            check_at_least(temperature, "temperature", torch.finfo(torch.float64).tiny, ": soft clusters need one")
+        check_positive(temperature.item() if isinstance(temperature, Tensor) else temperature, "temperature")
         square, _ = rows_against_training(K, self._trained())
         if square.shape[0] != square.shape[1]:
             raise ValueError(f"K has shape {tuple(square.shape)}; expected the training rows against themselves")
