@@ -149,6 +149,17 @@ def test_bad_input_is_named(K, y, options, message):
         fisher_discriminant(K, y, **options)
 
 
+def test_kernels_that_turn_the_discriminant_upside_down_are_refused():
+    message = "K is so far from positive semi-definite"
+    with pytest.raises(ValueError, match=message):
+        fisher_discriminant(-K, TWO, ridge=100.0)  # the largest eigenvalue of K is below 100
+    sigmoid = np.tanh(-0.1 * K)
+    with pytest.raises(ValueError, match=message):
+        fisher_discriminant(sigmoid, TWO, ridge=10.0, threshold="zero")
+    found = fisher_discriminant(sigmoid, TWO, ridge=10.0, ridge_on="scatter").decision(sigmoid)
+    assert found[TWO].mean() > found[~TWO].mean()
+
+
 def test_blocks_have_to_fit_the_training_samples():
     with pytest.raises(ValueError, match=r"K_new has shape \(5, 3\); expected \(m2, 12\)"):
         fisher_discriminant(K, TWO).decision(K_NEW[:, :3])

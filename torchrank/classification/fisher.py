@@ -90,8 +90,9 @@ def fisher_discriminant(
         ``ridge``.
 
     Raises:
-        ValueError: ``K`` not square, symmetric and finite; labels that do not fit; a class without samples; ``ridge``
-            not one finite number above 0; an unknown choice.
+        ValueError: ``K`` not square, symmetric and finite, or so far from positive semi-definite that the discriminant
+            would be upside down; labels that do not fit; a class without samples; ``ridge`` not one finite number
+            above 0; an unknown choice.
         TypeError: not floating-point numbers, or labels that are no integers.
 
     References:
@@ -124,11 +125,18 @@ def _solve(
         duals = torch.linalg.solve(within + ridge * identity, weights)
     else:
         duals = torch.linalg.solve(K @ within + ridge * identity, K @ weights)
+    projected = K @ duals
+    lengths = (weights * projected).sum(0)  # (mu_c - mu) S^-1 (mu_c - mu)
+    rounding = 1e-10 * K.detach().abs().max() * duals.detach().abs().sum(0)
+    if bool((lengths < -rounding).any()):
+        raise ValueError(
+            "K is so far from positive semi-definite that a class mean would be on the wrong side of its own "
+            "discriminant; take a positive semi-definite kernel, or ridge_on='scatter'"
+        )
     if threshold == "zero":
         return duals, duals.new_zeros(n_classes)
     # (phi(x) - mu) S^-1 (mu_c - mu) is k(x) a_c minus its mean over the training samples
-    projected = K @ duals
-    return duals, projected.mean(0) + (weights * projected).sum(0) / 2
+    return duals, projected.mean(0) + lengths / 2
 
 
 def _check_ridge(ridge: Any) -> None:

@@ -62,7 +62,8 @@ class TopScoringPairs(nn.Module):
     def forward(self, X: Tensor) -> Tensor:
         """Decision values of samples ``(m, n)``: ``(m,)`` float64, positive for class 1, or ``(m, n_classes)``.
 
-        Two classes: votes for class 1 minus votes for class 0, divided by k. More: :func:`one_against_one`.
+        Two classes: votes for class 1 minus votes for class 0, divided by k. More: how many other classes each wins
+        against, an even vote counting one half, plus less than 1/3 either way by margins.
         """
         pairs = [ScoredPairs(*parts) for parts in zip(self.above, self.below, self.score, self.secondary, strict=True)]
         margins = torch.stack([torch.as_tensor(vote_margins(X, p)) for p in pairs])

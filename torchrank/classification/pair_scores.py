@@ -128,7 +128,8 @@ def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "hal
         progress: show a progress bar.
 
     Returns:
-        ``(m2,)`` float64, votes for class 1 minus votes for class 0 divided by the number of pairs.
+        ``(m2,)`` float64, votes for class 1 minus votes for class 0 divided by the number of pairs; of the kind and on
+        the device of ``X_train``.
 
     Raises:
         ValueError: NaN, not two classes, different numbers of items, or an unknown choice.
