@@ -247,7 +247,7 @@ def test_temperature_can_be_learned_and_has_to_be_positive():
     model.loss(temperature, K).backward()
     assert temperature.grad is not None
     for bad in (torch.tensor(0.0), -1.0, math.nan):
-        with pytest.raises(ValueError, match="temperature=.* is out of range; it must be positive"):
+        with pytest.raises(ValueError, match=r"temperature=.* is out of range; it must be positive"):
             model.soft_assign(K, bad)
     with pytest.raises(ValueError, match="temperature=0 is out of range"):
         model.soft_assign(K, 0)
