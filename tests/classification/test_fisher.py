@@ -160,6 +160,13 @@ def test_kernels_that_turn_the_discriminant_upside_down_are_refused():
     assert found[TWO].mean() > found[~TWO].mean()
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_rounding_in_single_precision_is_no_reason_to_refuse_a_kernel(scale):
+    for seed in range(20):
+        features = scale * np.random.default_rng(seed).normal(size=(12, 2)).astype(np.float32)
+        assert np.isfinite(fisher_discriminant(features @ features.T, TWO).duals).all()
+
+
 def test_blocks_have_to_fit_the_training_samples():
     with pytest.raises(ValueError, match=r"K_new has shape \(5, 3\); expected \(m2, 12\)"):
         fisher_discriminant(K, TWO).decision(K_NEW[:, :3])

@@ -127,11 +127,11 @@ def _solve(
         duals = torch.linalg.solve(K @ within + ridge * identity, K @ weights)
     projected = K @ duals
     lengths = (weights * projected).sum(0)  # (mu_c - mu) S^-1 (mu_c - mu)
-    rounding = 1e-10 * K.detach().abs().max() * duals.detach().abs().sum(0)
+    rounding = 1e-6 * K.detach().abs().max() * duals.detach().abs().sum(0)  # of a matrix in single precision
     if bool((lengths < -rounding).any()):
         raise ValueError(
-            "K is so far from positive semi-definite that a class mean would be on the wrong side of its own "
-            "discriminant; take a positive semi-definite kernel, or ridge_on='scatter'"
+            "K is so far from positive semi-definite, or its rounding so far above ridge, that a class mean would be "
+            "on the wrong side of its own discriminant; take another kernel, a larger ridge, or ridge_on='scatter'"
         )
     if threshold == "zero":
         return duals, duals.new_zeros(n_classes)
