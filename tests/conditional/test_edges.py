@@ -326,10 +326,27 @@ def test_validation_may_be_any_pair_of_edges_and_labels():
     assert fits[0].errors == fits[1].errors == pytest.approx([14 / 12])
 
 
-def test_an_indefinite_kernel_is_named_as_the_reason_of_a_breakdown():
-    with pytest.warns(ConvergenceWarning, match="positive semi-definite"):
-        fit = kron_edge_rls(np.diag([1.0, -1.0]), None, [(0, 1), (1, 0)], [1.0, 1.0], 0.1)
-    assert (fit.converged, fit.reason) == (False, "breakdown")
+@pytest.mark.parametrize("method", ["cg", "bicgstab"])
+def test_an_indefinite_kernel_is_refused(method):
+    edges, y, indefinite = [(0, 1), (1, 0)], [1.0, 1.0], np.diag([1.0, -1.0])
+    with pytest.raises(ValueError, match="K_start is not positive semi-definite"):
+        kron_edge_rls(indefinite, None, edges, y, 0.1, method=method)
+    with pytest.raises(ValueError, match="K_end is not positive semi-definite"):
+        kron_edge_rls(np.eye(2), indefinite, edges, y, 0.1, method=method)
+
+
+def test_two_sets_of_nodes_need_two_kernels():
+    K, L, edges, y = np.eye(2), 2 * np.eye(2), [(0, 1), (1, 0)], [1.0, 2.0]
+    for fit in (kron_edge_rls(K, L, edges, y), kron_iterative_rls(K, L, np.ones((2, 2)))):
+        with pytest.raises(ValueError, match="K_end is missing; this fit has two sets of nodes"):
+            fit.predict(K)
+        assert fit.predict(K, L).shape == (2, 2)
+    assert kron_edge_rls(K, K, edges, y).predict(K).shape == (2, 2)
+
+
+def test_validation_of_another_kind_is_named():
+    with pytest.raises(TypeError, match="validation is int; expected"):
+        kron_edge_rls(np.eye(2), None, [(0, 1)], [1.0], validation=5)
 
 
 def test_validation_without_anything_to_measure_is_refused():

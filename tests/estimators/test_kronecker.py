@@ -208,3 +208,14 @@ def test_precomputed_kernel_in_float32(part):
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         KroneckerRLS(**options).fit([[0, 1], [1, 2]], [1.0, 2.0])
+
+
+def test_what_cannot_choose_alpha_is_named():
+    edges, y = np.array([[0, 1], [1, 2], [2, 0], [0, 2]]), np.arange(4.0)
+    with pytest.raises(TypeError, match="cv=3 is not a splitter"):
+        KroneckerRLSCV([1.0, 2.0], cv=3, nodes=np.eye(3)).fit(edges, y)
+    every_edge_of_another_node = np.array([[0, 1], [1, 2], [2, 0]])
+    with pytest.raises(ValueError, match="none that could be ranked"):
+        KroneckerRLSCV([1.0, 2.0], loss="ranking", cv="edge", n_splits=3, nodes=np.eye(3)).fit(
+            every_edge_of_another_node, y[:3]
+        )

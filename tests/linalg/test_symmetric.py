@@ -4,7 +4,7 @@ import warnings
 import pytest
 import torch
 
-from torchrank.linalg import centered_eigh, check_symmetric, psd_eigh
+from torchrank.linalg import centered_eigh, check_psd, check_symmetric, psd_eigh
 from torchrank.linalg import symmetric as module
 
 
@@ -99,3 +99,16 @@ def test_a_second_failure_names_size_dtype_and_device(monkeypatch):
     message = r"eigen-decomposition of K_start failed on cpu and on the CPU in float64 \(n=3, dtype torch.float32\)"
     with pytest.raises(torch.linalg.LinAlgError, match=message):
         psd_eigh(torch.eye(3), "K_start")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_indefinite_matrices_are_refused_without_their_eigenpairs(dtype):
+    generator = torch.Generator().manual_seed(0)
+    factor = torch.randn(12, 5, generator=generator, dtype=dtype)
+    singular = factor @ factor.mT
+    check_psd(singular)
+    check_psd(torch.zeros(3, 3, dtype=dtype))
+    before = singular.clone()
+    with pytest.raises(ValueError, match="K_end is not positive semi-definite: it has eigenvalues below"):
+        check_psd(singular - 0.1 * torch.eye(12, dtype=dtype), "K_end")
+    assert torch.equal(singular, before)

@@ -23,7 +23,7 @@ from torchrank.conditional.arguments import (
 from torchrank.conditional.krylov import METHODS, FitState, IterativeFit, Settings, run
 from torchrank.conditional.pair_kernels import EdgeProduct, apply_relation, check_relation
 from torchrank.conditional.systems import CompleteSystem, EdgeSystem
-from torchrank.linalg import as_double, psd_eigh
+from torchrank.linalg import as_double, check_psd, psd_eigh
 from torchrank.metrics import conditional_ranking_error
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
@@ -84,11 +84,14 @@ def kron_edge_rls(
             gives NaN, as edges without labels to compare do.
 
     Warns:
-        ConvergenceWarning: ``max_iter`` was not enough, or the method broke down, as CG does on an indefinite kernel;
-            from the backward pass too, which solves one more such system.
+        ConvergenceWarning: ``max_iter`` was not enough, or the method broke down; from the backward pass too, which
+            solves one more such system.
     """
     start, end = kernel_pair(K_start, K_end)
     _check_choices(K_start, K_end, loss, direction, relation)
+    check_psd(start, "K_start")
+    if end is not start:
+        check_psd(end, "K_end")
     pairs = edge_list(edges, len(start), len(end), start.device)
     labels = edge_labels(y, pairs.shape[1], start)
     lam_ = scalar_regularization(lam, start)
@@ -97,6 +100,10 @@ def kron_edge_rls(
     query = 0 if direction == "outgoing" else 1
     K, L = start.detach(), end.detach()
     if validation is not None and not callable(validation):
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+            raise TypeError(
+                f"validation is {type(validation).__name__}; expected (edges, labels) or a function of duals"
+            )
         validation_edges, validation_labels = validation
         held_out = edge_list(validation_edges, len(start), len(end), start.device, "validation[0]")
         targets = edge_labels(validation_labels, held_out.shape[1], start, "validation[1]").detach()
@@ -116,7 +123,8 @@ def kron_edge_rls(
             return backward.duals
 
         duals = attach_gradients(duals, labels, start, end, lam_, solve, to_matrix)
-    return outcome.fit(duals, as_double(to_matrix(duals)), wrapper(K_start, K_end, edges, y))
+    two_sets = K_end is not None and K_end is not K_start
+    return outcome.fit(duals, as_double(to_matrix(duals)), wrapper(K_start, K_end, edges, y), two_sets=two_sets)
 
 
 def kron_iterative_rls(
@@ -175,7 +183,8 @@ def kron_iterative_rls(
     outcome = run(system, labels.to(start_eigen.values), replace(settings, validation=validation), None)
     outcome.solution.warn_unless_converged(f"kron_iterative_rls(loss={loss!r}, method={method!r})", settings.tol)
     pair_duals = apply_relation(outcome.duals, relation)
-    return outcome.fit(outcome.duals.to(labels), pair_duals, wrapper(K_start, K_end, F))
+    two_sets = K_end is not None and K_end is not K_start
+    return outcome.fit(outcome.duals.to(labels), pair_duals, wrapper(K_start, K_end, F), two_sets=two_sets)
 
 
 def observed_edges(F: Array) -> tuple[Array, Array]:

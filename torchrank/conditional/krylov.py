@@ -36,13 +36,19 @@ class IterativeFit:
     residuals: tuple[float, ...]  # relative residual at the start and after each iteration
     errors: tuple[float, ...] = field(default=())  # validation error after each iteration
     best_iter: int | None = None  # the iteration whose duals these are, where validation chose it
+    two_sets: bool = False  # start and end nodes were given kernels of their own
 
     def predict(self, K_start: Array, K_end: Array | None = None) -> Array:
         """Scores ``(r, s)`` of all pairs of nodes, from kernels ``(r, m)`` and ``(s, n)`` with the training nodes.
 
         ``K_end=None`` takes ``K_start`` for both sides. The products are computed in float64, since duals of a singular
         kernel have parts of size ``1 / lam`` that cancel, and rounded to the dtype of ``K_start``.
+
+        Raises:
+            ValueError: no ``K_end`` although the nodes are of two sets; shapes that do not fit.
         """
+        if K_end is None and self.two_sets:
+            raise ValueError("K_end is missing; this fit has two sets of nodes, and each needs its kernel")
         weights = real_tensor(self.pair_duals, "pair_duals")
         like = weights[:0].to(real_tensor(K_start, "K_start").dtype)  # what K_end has to agree with
         left = cross_kernel(K_start, "K_start", weights.shape[0], like)
@@ -74,7 +80,9 @@ class Outcome:
     best_iter: int | None
     stopped_early: bool
 
-    def fit(self, duals: Tensor, pair_duals: Tensor, wrap: Callable[[Tensor], Array]) -> IterativeFit:
+    def fit(
+        self, duals: Tensor, pair_duals: Tensor, wrap: Callable[[Tensor], Array], *, two_sets: bool
+    ) -> IterativeFit:
         """The result that users see."""
         solution, reason = self.solution, "validation" if self.stopped_early else self.solution.reason
         return IterativeFit(
@@ -86,6 +94,7 @@ class Outcome:
             solution.residuals,
             self.errors,
             self.best_iter,
+            two_sets,
         )
 
 

@@ -75,6 +75,10 @@ class KroneckerRLSCV(KroneckerRLS):
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
         if isinstance(self.cv, str):
             check_choice(self.cv, "cv", EXCLUDES)
+        elif not hasattr(self.cv, "split"):
+            raise TypeError(
+                f"cv={self.cv!r} is not a splitter; choose one of {', '.join(EXCLUDES)}, or ConditionalSplit"
+            )
         alphas = np.asarray(self.alphas, dtype=np.float64)
         if alphas.ndim != 1 or len(alphas) == 0:
             raise ValueError(f"alphas has shape {alphas.shape}; expected a list of at least one number")
@@ -87,6 +91,8 @@ class KroneckerRLSCV(KroneckerRLS):
         else:
             predicted, tested = self._by_folds(X, y, graph, alphas)
         self.cv_errors_ = self._errors(graph, y, predicted, tested)
+        if np.isnan(self.cv_errors_).any():
+            raise ValueError("cv leaves no edges, or none that could be ranked, to choose alpha by; take fewer splits")
         self.alpha_ = float(alphas[np.argmin(self.cv_errors_)])
         self.pair_duals_ = self._fit_graph(graph, y, np.array([self.alpha_]))[0]
         return self

@@ -2,7 +2,7 @@
 
 from torchrank.linalg.iterative import ConvergenceWarning, Iteration, KrylovSolution, bicgstab, cg
 from torchrank.linalg.kronecker import PairProduct, Plan, kron_matmul
-from torchrank.linalg.symmetric import Eigen, as_double, centered_eigh, check_symmetric, psd_eigh
+from torchrank.linalg.symmetric import Eigen, as_double, centered_eigh, check_psd, check_symmetric, psd_eigh
 
 __all__ = [
     "ConvergenceWarning",
@@ -15,6 +15,7 @@ __all__ = [
     "bicgstab",
     "centered_eigh",
     "cg",
+    "check_psd",
     "check_symmetric",
     "kron_matmul",
     "psd_eigh",

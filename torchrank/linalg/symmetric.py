@@ -65,6 +65,29 @@ def psd_eigh(K: Tensor, name: str = "K") -> Eigen:
     return Eigen(_without_negatives(values, float(values.abs().max()), eps, name), vectors)
 
 
+def check_psd(K: Tensor, name: str = "K") -> None:
+    """Refuse an indefinite matrix at the price of a Cholesky factor, where nothing needs its eigenpairs.
+
+    Args:
+        K: ``(n, n)`` symmetric matrix that :func:`check_symmetric` accepts. Eigenvalues down to ``-sqrt(eps)`` of its
+            largest row sum pass, ``eps`` being that of its dtype.
+        name: what to call it in messages.
+
+    Raises:
+        ValueError: an eigenvalue is more negative.
+    """
+    tolerance = math.sqrt(torch.finfo(K.dtype).eps) * float(K.detach().abs().sum(dim=1).max())
+    if tolerance == 0:
+        return
+    shifted = as_double(K.detach()).clone()
+    shifted.diagonal().add_(tolerance)
+    if int(torch.linalg.cholesky_ex(shifted).info) > 0:
+        raise ValueError(
+            f"{name} is not positive semi-definite: it has eigenvalues below {-tolerance:.3g}; shift it by adding to "
+            "the diagonal, or set its negative eigenvalues to zero"
+        )
+
+
 def centered_eigh(K: Tensor, name: str = "K") -> Eigen:
     """Eigenpairs of ``C K C`` on the complement of the constant vector, where ``C = I - 11^T/n`` centres.
 
