@@ -182,3 +182,9 @@ def test_rounding_of_a_float32_kernel_is_judged_as_such(kernel):
     assert model.duals.dtype == torch.float64
     model.fit_edges(complete_edges(30, 30), F.reshape(-1))
     torch.testing.assert_close(model(x).double(), expected, rtol=0, atol=1e-3)
+
+
+def test_loading_a_state_leaves_the_callers_features_alone():
+    x, other = torch.zeros(3, 2, dtype=torch.float64), torch.ones(3, 2, dtype=torch.float64)
+    KroneckerRLS(x, x).load_state_dict(KroneckerRLS(other, other).state_dict())
+    assert not x.any()

@@ -72,8 +72,8 @@ class KroneckerRLS(nn.Module):
         self.kernel, self.kernel_end = kernel, kernel_end
         self.loss, self.direction, self.relation = loss, direction, relation
         self.log_lam = nn.Parameter(torch.tensor(math.log(lam), dtype=torch.float64))
-        self.register_buffer("x_start", x_start)
-        self.register_buffer("x_end", x_end)
+        self.register_buffer("x_start", x_start.clone())  # loading a state writes into buffers
+        self.register_buffer("x_end", None if x_end is None else x_end.clone())
         n_end = len(x_start if x_end is None else x_end)
         self.register_buffer("duals", torch.zeros(len(x_start), n_end, dtype=torch.float64, device=x_start.device))
 
