@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers.clustering_data import CANDIDATES, Votes, apa, seeded
+from benchmarks.pictures import pyplot_for_files
 from benchmarks.registry import RESULTS, Recorder
 from torchrank import (
     KernelGaussianMixture,
@@ -110,11 +111,7 @@ def silhouettes(votes: Votes, text: str, clusters: Sequence[int], starts: int) -
 
 def draw() -> None:
     """The three panels, from the last rows of each part."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = pyplot_for_files()
     rows = [json.loads(line) for line in (RESULTS / f"{NAME}.jsonl").read_text().splitlines()]
     latest = {(row["part"], row.get("kind"), row["method"], row["k"]): row for row in rows if "part" in row}
     figure, axes = pyplot.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
@@ -126,7 +123,7 @@ def draw() -> None:
     for axis, (part, kind, value, title) in zip(axes, panels, strict=True):
         for name in MIXTURES if kind == "mixture" else KMEANS:
             points = sorted((k, row[value]) for (p, q, m, k), row in latest.items() if (p, q, m) == (part, kind, name))
-            axis.plot([k for k, _ in points], [y for _, y in points], marker="o", markersize=3, label=name)
+            axis.plot([k for k, _ in points], [y for _, y in points], markersize=4, label=name)
         axis.set_title(title, fontsize=11)
         axis.set_xlabel("clusters")
         axis.set_xticks(range(2, 11))

@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 from benchmarks.papers.clustering_data import eurovision, eurovision_kernel, seeded
+from benchmarks.pictures import pyplot_for_files
 from benchmarks.registry import RESULTS, Recorder
 from torchrank import KernelKMeans
 from torchrank.metrics import silhouette_samples
@@ -59,11 +60,7 @@ def main() -> None:
 
 def draw(countries: list[str], labels: np.ndarray, samples: np.ndarray, means: dict[int, float]) -> None:
     """Every country's silhouette in the chosen clustering, which is the table too, and the mean for every k."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = pyplot_for_files()
     figure, (bars, curve) = pyplot.subplots(
         1, 2, figsize=(9, 6.5), width_ratios=(2, 1), layout="constrained", squeeze=True
     )

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from benchmarks.papers.clustering_data import Votes, apa, seeded
+from benchmarks.pictures import pyplot_for_files
 from benchmarks.registry import RESULTS, Recorder
 from torchrank import KernelKMeans, RankingKMeans
 from torchrank.metrics import bootstrap_stability
@@ -61,11 +62,7 @@ def stability(votes: Votes, model: KernelKMeans | RankingKMeans, repeats: int) -
 
 def draw() -> None:
     """Boxes of the Rand index for every number of clusters, from the last rows of each method."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = pyplot_for_files()
     rows = [json.loads(line) for line in (RESULTS / f"{NAME}.jsonl").read_text().splitlines()]
     found: dict[str, dict[int, list[float]]] = {}
     for row in rows:

@@ -30,6 +30,7 @@ from benchmarks.papers.classification_protocol import (
 )
 from benchmarks.papers.conditional_data import data_folder
 from benchmarks.papers.table2 import PAPER, rows_of, summary
+from benchmarks.pictures import pyplot_for_files
 from benchmarks.registry import RESULTS, Recorder
 
 COSTS = tuple(10.0 ** np.arange(-2, 3.1, 0.5))
@@ -104,23 +105,25 @@ def main() -> None:
 
 
 def _draw(table: Path, panels: dict[str, dict[str, Curve]]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = pyplot_for_files()
     figure, axes = pyplot.subplots(1, 3, figsize=(15, 4.6), layout="constrained", width_ratios=[1.4, 1, 1])
     accuracy = {name: of for name, of in summary(rows_of(table), "accuracy").items() if SOURCES[name].paper}
     ordered = sorted(PAPER, key=lambda method: -np.mean([of[method][0] for of in accuracy.values()]))
     for name, of in accuracy.items():
-        axes[0].plot(range(len(ordered)), [of[m][0] for m in ordered], ".", label=f"{name} ({SOURCES[name].paper})")
+        axes[0].plot(
+            range(len(ordered)),
+            [of[m][0] for m in ordered],
+            linestyle="",
+            markersize=5,
+            label=f"{name} ({SOURCES[name].paper})",
+        )
     means = [np.mean([of[method][0] for of in accuracy.values()]) for method in ordered]
     axes[0].plot(range(len(ordered)), means, "k_", markersize=14, label="mean")
     axes[0].set_xticks(range(len(ordered)), ordered, rotation=60, ha="right")
     axes[0].set_ylabel("accuracy, per cent")
     for axis, (label, curves) in zip(axes[1:], panels.items(), strict=True):
         for name, (x, values, chosen) in curves.items():
-            (line,) = axis.semilogx(x, values, ".-", label=name)
+            (line,) = axis.semilogx(x, values, markersize=4, label=name)
             axis.plot(x[chosen], values[chosen], "*", markersize=12, color=line.get_color())
         axis.plot([], [], "k*", markersize=10, label="chosen by inner folds")
         axis.set_xlabel(label)
