@@ -57,11 +57,12 @@ def comment(lines):
 
 def agrees(value, expected):
     """The same text, or the same number in front, to the digits written."""
+    value = value.item() if isinstance(value, np.generic) else value
     shown = value if isinstance(value, str) else str(value) if isinstance(value, np.ndarray) else repr(value)
     if squeezed(shown) == squeezed(expected):
         return True
     number = _NUMBER.match(expected)
-    if number is None or not isinstance(value, (int, float, np.number)):
+    if number is None or not isinstance(value, (int, float)):
         return False
     digits = len((number[1] or ".")[1:])
     return round(float(value), digits) == float(number[0])
