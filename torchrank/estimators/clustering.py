@@ -1,6 +1,7 @@
 """Clusterings of rankings as scikit-learn estimators: samples are rankings, features are the scores of items."""
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,10 +16,12 @@ from sklearn.utils.validation import (
 from torchrank import clustering
 
 
-class RankingClusterer(ClusterMixin, BaseEstimator):
+class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
     """What the estimators of clusters and of mixtures share: fit a module, keep the evidence."""
 
     random_state: Any
+    _learner: ClassVar[type]  # the module, whose settings are the estimator's
+    _learner_counts_items: ClassVar[bool] = False  # whether it also has to know how many items there are
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find clusters of the rows of ``X``; ``y`` is ignored.
@@ -76,11 +79,13 @@ class RankingClusterer(ClusterMixin, BaseEstimator):
 
     def _module(self, n_items: int) -> Any:
         """The module with the estimator's settings."""
-        raise NotImplementedError
+        settings = self.get_params(deep=False) | ({"n_items": n_items} if self._learner_counts_items else {})
+        del settings["random_state"]
+        return self._learner(**settings)
 
+    @abstractmethod
     def _keep(self, fit: Any, X: np.ndarray) -> None:
         """Keep what this kind of fit has learned."""
-        raise NotImplementedError
 
 
 class _KMeans(RankingClusterer):
@@ -114,6 +119,8 @@ class KernelKMeans(_KMeans):
         n_features_in_: columns of ``X``.
     """
 
+    _learner = clustering.KernelKMeans
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -130,11 +137,6 @@ class KernelKMeans(_KMeans):
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def _module(self, n_items: int) -> clustering.KernelKMeans:
-        return clustering.KernelKMeans(
-            self.n_clusters, kernel=self.kernel, init=self.init, n_init=self.n_init, max_iter=self.max_iter
-        )
 
 
 class RankingKMeans(_KMeans):
@@ -161,6 +163,8 @@ class RankingKMeans(_KMeans):
         n_features_in_: columns of ``X``.
     """
 
+    _learner = clustering.RankingKMeans
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -183,16 +187,6 @@ class RankingKMeans(_KMeans):
     @property
     def _takes_unranked(self) -> bool:
         return self.missing != "raise"
-
-    def _module(self, n_items: int) -> clustering.RankingKMeans:
-        return clustering.RankingKMeans(
-            self.n_clusters,
-            center=self.center,
-            missing=self.missing,
-            init=self.init,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-        )
 
     def _keep(self, fit: clustering.KMeansFit, X: np.ndarray) -> None:
         super()._keep(fit, X)

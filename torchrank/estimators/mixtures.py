@@ -66,6 +66,8 @@ class MallowsMixture(_Mixture):
         n_features_in_: number of items.
     """
 
+    _learner, _learner_counts_items = mallows_mixture.MallowsMixture, True
+
     def __init__(
         self,
         n_components: int = 1,
@@ -86,18 +88,6 @@ class MallowsMixture(_Mixture):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def _module(self, n_items: int) -> mallows_mixture.MallowsMixture:
-        return mallows_mixture.MallowsMixture(
-            n_items,
-            self.n_components,
-            center=self.center,
-            max_lam=self.max_lam,
-            init=self.init,
-            n_init=self.n_init,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
 
     def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
         super()._keep(fit, X)
@@ -129,6 +119,8 @@ class KernelMallowsMixture(_Mixture):
         n_features_in_: number of items.
     """
 
+    _learner, _learner_counts_items = kernel_mallows_mixture.KernelMallowsMixture, True
+
     def __init__(
         self,
         n_components: int = 1,
@@ -147,17 +139,6 @@ class KernelMallowsMixture(_Mixture):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def _module(self, n_items: int) -> kernel_mallows_mixture.KernelMallowsMixture:
-        return kernel_mallows_mixture.KernelMallowsMixture(
-            n_items,
-            self.n_components,
-            ridge=self.ridge,
-            init=self.init,
-            n_init=self.n_init,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
 
     def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
         super()._keep(fit, X)
@@ -192,6 +173,8 @@ class KernelGaussianMixture(_Mixture):
         n_features_in_: columns of ``X``.
     """
 
+    _learner = kernel_gaussian_mixture.KernelGaussianMixture
+
     def __init__(
         self,
         n_components: int = 1,
@@ -214,18 +197,6 @@ class KernelGaussianMixture(_Mixture):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def _module(self, n_items: int) -> kernel_gaussian_mixture.KernelGaussianMixture:
-        return kernel_gaussian_mixture.KernelGaussianMixture(
-            self.n_components,
-            kernel=self.kernel,
-            dimension=self.dimension,
-            max_lam=self.max_lam,
-            init=self.init,
-            n_init=self.n_init,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
 
     def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
         super()._keep(fit, X)
