@@ -24,14 +24,14 @@ def groups(rng: np.random.Generator, n: int, sizes: tuple[int, ...], noise: floa
 
 
 @pytest.mark.parametrize("kind", ["total", "tied"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 3, 4, 5])
 def test_iterations_are_those_of_algorithm_1(seed, kind):
     rng = np.random.default_rng(seed)
     X = random_scores(rng, kind, 12, 6)
     K, weights, start = kendall_gram(X), rng.integers(0, 4, 12).astype(float), rng.integers(0, 3, 12)
     history = oracle.kernel_kmeans(K.tolist(), weights, start.tolist(), 3, 50)
-    if any(len({label for label, w in zip(labels, weights, strict=True) if w}) < 3 for labels, _ in history):
-        pytest.skip("Algorithm 1 does not say what becomes of an empty cluster")
+    for labels, _ in history:  # Algorithm 1 does not say what becomes of an empty cluster
+        assert {label for label, w in zip(labels, weights, strict=True) if w} == {0, 1, 2}
     model = KernelKMeans(3, kernel="precomputed", init=torch.from_numpy(start))
     fit = model.fit(K, weights)
     assert fit.converged
