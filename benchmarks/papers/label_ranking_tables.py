@@ -56,6 +56,11 @@ def run(arguments: argparse.Namespace) -> None:
                         print(*key, f"{loss:.4f} {seconds:.1f} s", flush=True)
 
 
+def _beside(ours: str, published: float | None, digits: int) -> str:
+    """Our entry with the paper's in brackets, where it has one."""
+    return ours if published is None or np.isnan(published) else f"{ours} ({published:.{digits}f})"
+
+
 def table(cells: dict[Key, dict[str, float]], reading: str, missing: float) -> str:
     """One table as Markdown: ours, the paper's beside it, and the summary rows of the paper."""
     paper = published(missing)
@@ -79,20 +84,21 @@ def table(cells: dict[Key, dict[str, float]], reading: str, missing: float) -> s
         for method in methods:
             loss = means[method].get(name)
             ours = "not run" if loss is None else f"**{loss:.3f}**" if loss == best else f"{loss:.3f}"
-            entries.append(f"{ours} ({paper[name][method]:.3f})" if method in METHODS else ours)
+            entries.append(_beside(ours, paper[name].get(method), 3))
         lines.append(f"| {name} | " + " | ".join(entries) + " |")
     complete = [method for method in methods if len(means[method]) == len(sets)]
     matrix = np.array([[means[method][name] for method in complete] for name in sets])
     averages = dict(zip(complete, matrix.mean(0), strict=True))
     ranks = dict(zip(complete, rankdata(matrix, axis=1).mean(0), strict=True))
     theirs = {method: float(np.mean([paper[name][method] for name in sets])) for method in METHODS}
+    count = "" if len(sets) == len(SETS) else f" of {len(sets)} sets"
     summary = {"average": [], "average rank": [], "seconds per 5-fold": []}
     for method in methods:
         average = f"{averages[method]:.4f}" if method in averages else f"over {len(means[method])} sets only"
-        summary["average"].append(f"{average} ({theirs[method]:.4f})" if method in METHODS else average)
+        summary["average"].append(_beside(average, theirs.get(method), 4))
         summary["average rank"].append(f"{ranks[method]:.2f}" if method in ranks else "")
         summary["seconds per 5-fold"].append(f"{np.mean(seconds[method]):.1f}")
-    lines += [f"| {name} | " + " | ".join(entries) + " |" for name, entries in summary.items()]
+    lines += [f"| {name}{count} | " + " | ".join(entries) + " |" for name, entries in summary.items()]
     return "\n".join(lines) + "\n"
 
 
