@@ -43,9 +43,8 @@ def mallows_gram(
         tie_penalty: p, at least 1/4.
         normalize: divide distances by n(n-1)/2, or by the number of pairs of common items.
         missing: see there; "pairwise" does not give a positive semi-definite matrix. With "interleaving" and "topk"
-            this
-            is the exponential of the distance of mean feature vectors, a kernel, but not the mean of the Mallows kernel
-            over the total rankings that agree with the rows.
+            this is the exponential of the distance of mean feature vectors. That is a kernel, but not the convolution
+            Mallows kernel, the mean over the total rankings that agree with the rows.
         kind: see there.
         kind_y: see there.
         method: see there.

@@ -25,13 +25,7 @@ torch.library.define(
 
 
 def pair_counts(
-    x: Tensor,
-    y: Tensor | None,
-    strict: bool,
-    method: str,
-    workspace: int,
-    progress: bool,
-    untied: Tensor | None = None,
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool, untied: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Concordance scores and, when ``strict`` is set, the number of pairs ordered strictly by both rankings.
 
@@ -53,13 +47,7 @@ def pair_counts(
 
 @torch.library.register_fake("torchrank::pair_counts")
 def _fake(
-    x: Tensor,
-    y: Tensor | None,
-    strict: bool,
-    method: str,
-    workspace: int,
-    progress: bool,
-    untied: Tensor | None = None,
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool, untied: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     other = x if y is None else y
     torch._check(x.dtype == torch.int32 and other.dtype == torch.int32, lambda: "ranks must be int32")
@@ -96,13 +84,7 @@ def _explaining_memory(engine: Callable[..., tuple[Tensor, Tensor]]) -> Callable
 @torch.library.impl("torchrank::pair_counts", "default")
 @_explaining_memory
 def _on_any_device(
-    x: Tensor,
-    y: Tensor | None,
-    strict: bool,
-    method: str,
-    workspace: int,
-    progress: bool,
-    untied: Tensor | None = None,
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool, untied: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     return _reference_or_refuse(x, y, strict, method, workspace)
 
@@ -110,13 +92,7 @@ def _on_any_device(
 @torch.library.impl("torchrank::pair_counts", "cpu")
 @_explaining_memory
 def _on_cpu(
-    x: Tensor,
-    y: Tensor | None,
-    strict: bool,
-    method: str,
-    workspace: int,
-    progress: bool,
-    untied: Tensor | None = None,
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool, untied: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     if method == "reference" or why_missing("cpu"):
         return _reference_or_refuse(x, y, strict, method, workspace)
