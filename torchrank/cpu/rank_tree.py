@@ -43,13 +43,19 @@ def grow(
                 leaf[by_feature[0, i]] = node
         else:
             threshold[node] = _divide(X, by_feature[:, begin:end], f, place, goes_left, moved)
-            for side in range(2):
-                children[node, side] = nodes + side
-            first[nodes], last[nodes] = begin, begin + place
-            first[nodes + 1], last[nodes + 1] = begin + place, end
+            _branch(node, nodes, begin + place, children, first, last)
             nodes += 2
         node += 1
     return nodes
+
+
+@njit(nogil=True, cache=True)
+def _branch(node, nodes, middle, children, first, last):
+    """Give a node the next two as children: its rows up to ``middle``, and those from there on."""
+    for side in range(2):
+        children[node, side] = nodes + side
+    first[nodes], last[nodes] = first[node], middle
+    first[nodes + 1], last[nodes + 1] = middle, last[node]
 
 
 @njit(nogil=True, cache=True)
@@ -221,10 +227,7 @@ def grow_by_spread(
         if feature[node] >= 0:
             f = feature[node]
             threshold[node] = _divide(X, by_feature[:, begin:end], f, place, goes_left, moved)
-            for side in range(2):
-                children[node, side] = nodes + side
-            first[nodes], last[nodes] = begin, begin + place
-            first[nodes + 1], last[nodes + 1] = begin + place, end
+            _branch(node, nodes, begin + place, children, first, last)
             nodes += 2
         node += 1
     return nodes
