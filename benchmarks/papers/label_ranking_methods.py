@@ -93,6 +93,7 @@ FITS: dict[str, Fit] = {
     "RT-iter": iterative_tree(),
     "RT-iter as printed": iterative_tree(lookahead=0.0, start="random", n_starts=1),
     "RT-iter, leaf chosen inside": chosen([iterative_tree(leaf) for leaf in (5, 10, 20, 40, 80)]),
+    "MM-PL, 200,000 updates": mm_pl(10, EMSettings(n_updates=200_000)),
     "MM-PL defaults": mm_pl(10, EMSettings()),
     # As many prototypes as the paper at most, trained from two kinds of start or left as the cells they start from.
     "MM-PL": chosen(

@@ -45,7 +45,7 @@ class EMSettings:
 
     start: str = "cells"
     n_starts: int = 1
-    n_updates: int = 200_000
+    n_updates: int = 100_000
     batch_size: int | None = None
     step: str = "normalized"
     scores: str = "gradient"
