@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from torchrank import from_orders, from_positions
-from torchrank.datasets.label_ranking import LabelRankingData, drop_labels, read_label_ranking
+from torchrank.datasets.label_ranking import drop_labels, read_label_ranking
 
 READINGS = ("inverted", "true")
 METHODS = ("1-Rank", "Km-Mal", "Km-PL", "Naive-Km", "Naive-RT", "EBMS-RT", "K-o'm-RT", "RT-prune", "RT-iter", "MM-PL")
@@ -115,14 +115,19 @@ def load(folder: Path, name: str, reading: str) -> LabelRankingSet:
     The files hold the rank of each label, 1 for the best, and "true" reads them so. "inverted" takes the vector of
     ranks for a vector of labels, best first. That is a mistake, but what the published losses seem to be made of.
     """
-    data = _sushi(folder) if name == "sushi" else read_label_ranking(folder / "label_ranking" / f"{name}.csv.gz")
+    X, Y = _sushi(folder) if name == "sushi" else _file(folder, name)
     if reading == "true":
-        return LabelRankingSet(data.X, data.Y)
-    ranks = data.Y.shape[1] - data.Y  # 0 for the best
-    return LabelRankingSet(data.X, from_orders(ranks.astype(np.int64), data.Y.shape[1]))
+        return LabelRankingSet(X, Y)
+    ranks = Y.shape[1] - Y  # 0 for the best
+    return LabelRankingSet(X, from_orders(ranks.astype(np.int64), Y.shape[1]))
 
 
-def _sushi(folder: Path) -> LabelRankingData:
+def _file(folder: Path, name: str) -> LabelRankingSet:
+    data = read_label_ranking(folder / "label_ranking" / f"{name}.csv.gz")
+    return LabelRankingSet(data.X, data.Y)
+
+
+def _sushi(folder: Path) -> LabelRankingSet:
     """Ten kinds of sushi ranked by 5,000 people; ``sushi/sushi_a.csv.gz`` and the collector's ``sushi/sushi3.udata``.
 
     The file of people may not be passed on: get it from its collector, T. Kamishima. Its lines: a number, features.
@@ -131,7 +136,7 @@ def _sushi(folder: Path) -> LabelRankingData:
     if not people.exists():
         raise SystemExit(f"sushi needs {people}, the features of people, which only its collector gives out")
     ranks = np.loadtxt(folder / "sushi" / "sushi_a.csv.gz", delimiter=",", skiprows=1)
-    return LabelRankingData(np.loadtxt(people)[:, 1:], from_positions(ranks))
+    return LabelRankingSet(np.loadtxt(people)[:, 1:], from_positions(ranks))
 
 
 class Fold(NamedTuple):

@@ -19,7 +19,8 @@ import torch
 from benchmarks.papers.label_ranking_methods import FITS, Fit, mm_pl
 from benchmarks.registry import RESULTS, Recorder
 from torchrank import EMSettings
-from torchrank.datasets.label_ranking import CENTRAL_ORDERS, LabelRankingData, checker, circles
+from torchrank.datasets.data import RankingData
+from torchrank.datasets.label_ranking import CENTRAL_ORDERS, checker, circles
 from torchrank.metrics.label_ranking import d_feat, d_knh, delta_rank, label_ranking_loss
 
 NAME = "label_ranking_synthetic"
@@ -27,7 +28,7 @@ SHOWN = ("Km-Mal", "Km-PL", "Naive-Km", "Naive-RT", "EBMS-RT", "K-o'm-RT", "RT-p
 METHODS: dict[str, Fit] = {**{name: FITS[name] for name in SHOWN}, "MM-PL": mm_pl(30, EMSettings())}
 
 
-def make(name: str, missing: float, seed: int) -> LabelRankingData:
+def make(name: str, missing: float, seed: int) -> RankingData:
     """One of the data sets."""
     if name == "circles":
         return circles(missing=missing, seed=seed)

@@ -100,13 +100,13 @@ def test_tables_in_both_forms(tmp_path):
     data = read_label_ranking(ranks)
     np.testing.assert_array_equal(data.X, [[1.5, 2], [0, -1]])
     np.testing.assert_array_equal(data.Y, [[3, 1, 2], [NAN, 3, 2]])
-    assert (data.features, data.labels) == (("size", "weight"), ("a", "b", "c"))
+    assert (data.feature_names, data.items) == (("size", "weight"), ("a", "b", "c"))
     strings = tmp_path / "strings.csv"
     strings.write_text("size,weight,ranking\n1.5,2,a>c>b\n0,-1,b>c\n")
     again = read_label_ranking(strings)
     np.testing.assert_array_equal(again.X, data.X)
     np.testing.assert_array_equal(np.argsort(again.Y[0]), np.argsort(data.Y[0]))
-    assert again.labels == data.labels
+    assert again.items == data.items
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import csv
 import gzip
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
+from torchrank.datasets.data import RankingData
 from torchrank.rankings.convert import from_orders, from_positions
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
@@ -21,17 +21,7 @@ _NEIGHBOR = (0.5, 0.3, 0.15, 0.05)  # how likely the first to fourth neighbour i
 _SWITCH = (0.7, 0.5, 0.3)  # how likely a first, second and third pair changes places
 
 
-class LabelRankingData(NamedTuple):
-    """Features and label scores, and for generated data the class of each row."""
-
-    X: np.ndarray  # (N, d)
-    Y: np.ndarray  # (N, L) scores, larger = preferred, NaN = not ranked
-    classes: np.ndarray | None = None  # (N,) which of CENTRAL_ORDERS was disturbed
-    labels: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-
-
-def circles(n: int = 7000, *, missing: float = 0.0, seed: int | None = None) -> LabelRankingData:
+def circles(n: int = 7000, *, missing: float = 0.0, seed: int | None = None) -> RankingData:
     """Three central rankings of six labels in a disc, a ring around it, and the rest of a square.
 
     Args:
@@ -48,7 +38,7 @@ def circles(n: int = 7000, *, missing: float = 0.0, seed: int | None = None) -> 
 
 def checker(
     n: int = 7200, *, layout: str = "quadrants", spread: float = 0.25, missing: float = 0.0, seed: int | None = None
-) -> LabelRankingData:
+) -> RankingData:
     """Three central rankings of six labels on the fields of a 4 x 4 checkerboard.
 
     The paper gives classes 1 and 2 to the "upper right and lower right Gaussians" and class 3 to the rest. With
@@ -90,14 +80,14 @@ def drop_labels(Y: np.ndarray, rate: float, *, seed: int | np.random.Generator |
     return scores
 
 
-def _disturbed(rng: np.random.Generator, X: np.ndarray, classes: np.ndarray, missing: float) -> LabelRankingData:
+def _disturbed(rng: np.random.Generator, X: np.ndarray, classes: np.ndarray, missing: float) -> RankingData:
     orders = np.array(CENTRAL_ORDERS)[classes]
     going_on = np.ones(len(orders), dtype=bool)
     for chance in _SWITCH:
         going_on &= rng.random(len(orders)) < chance
         _switch_neighbors(rng, orders, np.flatnonzero(going_on))
     scores = drop_labels(from_orders(orders), missing, seed=rng)
-    return LabelRankingData(X, scores, classes)
+    return RankingData(scores, tuple("123456"), np.ones(len(X)), features=X, classes=classes)
 
 
 def _switch_neighbors(rng: np.random.Generator, orders: np.ndarray, rows: np.ndarray) -> None:
@@ -118,7 +108,7 @@ def _switch_neighbors(rng: np.random.Generator, orders: np.ndarray, rows: np.nda
     orders[rows, place], orders[rows, other] = orders[rows, other], orders[rows, place]
 
 
-def read_label_ranking(path: str | Path) -> LabelRankingData:
+def read_label_ranking(path: str | Path) -> RankingData:
     """Read a label-ranking table: a header, the features, and the rankings in one of two forms.
 
     Either one column ``rank:LABEL`` for each label holds its rank, 1 for the top label, empty for an unranked one; or
@@ -146,7 +136,7 @@ def read_label_ranking(path: str | Path) -> LabelRankingData:
     else:
         raise ValueError(f"{path.name} has neither rank:LABEL columns nor a last column of strings such as L2>L1>L3")
     X = _numbers(path, [row[:first] for row in rows]).reshape(len(rows), first)
-    return LabelRankingData(X, Y, None, labels, tuple(header[:first]))
+    return RankingData(Y, labels, np.ones(len(Y)), features=X, feature_names=tuple(header[:first]))
 
 
 def _numbers(path: Path, rows: list[list[str]]) -> np.ndarray:

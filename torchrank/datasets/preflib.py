@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from torchrank.datasets.tables import RankingData
+from torchrank.datasets.data import RankingData
 from torchrank.rankings.validate import check_choice
 
 LAST_TIES = ("tied", "unranked")

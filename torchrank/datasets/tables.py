@@ -1,60 +1,15 @@
-"""What a data set is here, and how tables, orders and comparisons become one."""
+"""Tables, orders and comparisons become a data set."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from torchrank.datasets.data import RankingData
 from torchrank.rankings.convert import from_orders, from_positions
 from torchrank.rankings.validate import as_scores, check_choice, to_numpy
 
 FORMS = ("scores", "positions", "orders")
-
-
-@dataclass(frozen=True)
-class RankingData:
-    """Rankings with what is known about them.
-
-    Attributes:
-        scores: ``(m, n)``, larger = preferred, equal = tied, NaN = not ranked.
-        items: names of the n columns.
-        weights: ``(m,)``, how often each row was observed; ones where nothing is said.
-        rankers: names of the m rows, where they have any.
-        features: ``(m, d)``, what is known about the rankers, where there is something.
-        feature_names: names of the d features.
-        title: what the data set is called.
-        licence: terms of use, as the source states them.
-        citation: the work to cite.
-    """
-
-    scores: np.ndarray
-    items: tuple[str, ...]
-    weights: np.ndarray
-    rankers: tuple[str, ...] = ()
-    features: np.ndarray | None = None
-    feature_names: tuple[str, ...] = ()
-    title: str = ""
-    licence: str = ""
-    citation: str = ""
-    notes: dict[str, str] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        m, n = self.scores.shape
-        voters = "" if (self.weights == 1).all() else f", total weight {self.weights.sum():g}"
-        title = f"{self.title!r}: " if self.title else ""
-        return f"RankingData({title}{m} rankings of {n} items{voters})"
-
-    def expanded(self) -> np.ndarray:
-        """Scores with every row repeated as often as it was observed.
-
-        Raises:
-            ValueError: weights that are not whole numbers.
-        """
-        counts = self.weights.astype(np.int64)
-        if not np.array_equal(counts, self.weights):
-            raise ValueError("weights are not whole numbers; pass scores and weights instead of repeating rows")
-        return np.repeat(self.scores, counts, axis=0)
 
 
 def ranking_data(

@@ -1,0 +1,91 @@
+"""What a data set is here: one type, whatever it was read from, fetched or generated."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData:
+    """Rankings with what is known about them.
+
+    For label ranking and scikit-learn, ``X`` and ``Y`` are other names of ``features`` and ``scores``.
+
+    Attributes:
+        scores: ``(m, n)``, larger = preferred, equal = tied, NaN = not ranked.
+        items: names of the n columns.
+        weights: ``(m,)``, how often each row was observed; ones where nothing is said.
+        rankers: names of the m rows, where they have any.
+        features: ``(m, d)``, what is known about the rankers, where there is something.
+        feature_names: names of the d features.
+        classes: ``(m,)`` integers, which class or generating component each row belongs to, where that is known.
+        class_names: names of the classes 0, 1, ...
+        title: what the data set is called.
+        licence: terms of use, as the source states them.
+        citation: the work to cite.
+        notes: what else is known: further lines of a file's header, or the parameters of generated data.
+
+    Raises:
+        ValueError: rows or columns of which there are different numbers.
+    """
+
+    scores: np.ndarray
+    items: tuple[str, ...]
+    weights: np.ndarray
+    rankers: tuple[str, ...] = ()
+    features: np.ndarray | None = None
+    feature_names: tuple[str, ...] = ()
+    classes: np.ndarray | None = None
+    class_names: tuple[str, ...] = ()
+    title: str = ""
+    licence: str = ""
+    citation: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.scores.ndim != 2:
+            raise ValueError(f"scores has shape {self.scores.shape}; expected (rankings, items)")
+        m, n = self.scores.shape
+        if len(self.items) != n:
+            raise ValueError(f"items has {len(self.items)} names; scores rank {n} items")
+        for name in ("weights", "rankers", "features", "classes"):
+            value = getattr(self, name)
+            unknown = value is None or (name == "rankers" and not value)
+            if not unknown and len(value) != m:
+                raise ValueError(f"{name} has {len(value)} entries; there are {m} rankings")
+        if self.features is not None and self.features.ndim != 2:
+            raise ValueError(f"features has shape {self.features.shape}; expected (rankings, features)")
+        columns = 0 if self.features is None else self.features.shape[1]
+        if self.feature_names and len(self.feature_names) != columns:
+            raise ValueError(f"feature_names has {len(self.feature_names)} names; there are {columns} features")
+
+    def __repr__(self) -> str:
+        m, n = self.scores.shape
+        voters = "" if (self.weights == 1).all() else f", total weight {self.weights.sum():g}"
+        known = "" if self.features is None else f", {self.features.shape[1]} features"
+        title = f"{self.title!r}: " if self.title else ""
+        return f"RankingData({title}{m} rankings of {n} items{known}{voters})"
+
+    @property
+    def X(self) -> np.ndarray:  # noqa: N802  the name that scikit-learn and the papers use
+        """The features; ``AttributeError`` where there are none."""
+        if self.features is None:
+            raise AttributeError("X: nothing is known about the rankers of this data set, its features are None")
+        return self.features
+
+    @property
+    def Y(self) -> np.ndarray:  # noqa: N802
+        """The scores."""
+        return self.scores
+
+    def expanded(self) -> np.ndarray:
+        """Scores with every row repeated as often as it was observed.
+
+        Raises:
+            ValueError: weights that are not whole numbers.
+        """
+        counts = self.weights.astype(np.int64)
+        if not np.array_equal(counts, self.weights):
+            raise ValueError("weights are not whole numbers; pass scores and weights instead of repeating rows")
+        return np.repeat(self.scores, counts, axis=0)
