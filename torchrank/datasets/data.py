@@ -51,8 +51,9 @@ class RankingData:
             raise ValueError(f"items has {len(self.items)} names; scores rank {n} items")
         for name in ("weights", "rankers", "features", "classes"):
             value = getattr(self, name)
-            unknown = value is None or (name == "rankers" and not value)
-            if not unknown and len(value) != m:
+            if value is None or (name == "rankers" and not value):
+                continue
+            if len(value) != m:
                 raise ValueError(f"{name} has {len(value)} entries; there are {m} rankings")
         if self.features is not None and self.features.ndim != 2:
             raise ValueError(f"features has shape {self.features.shape}; expected (rankings, features)")
