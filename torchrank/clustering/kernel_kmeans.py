@@ -98,7 +98,14 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         )
 
     @torch.no_grad()
-    def fit(self, X: Scores, weights: Matrix | None = None, *, generator: torch.Generator | None = None) -> KMeansFit:
+    def fit(
+        self,
+        X: Scores,
+        weights: Matrix | None = None,
+        *,
+        generator: torch.Generator | None = None,
+        progress: bool = False,
+    ) -> KMeansFit:
         """Find clusters.
 
         Args:
@@ -106,6 +113,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
             weights: ``(m,)`` how much each row counts, at least 0; None means 1 each. An integer weight is the same as
                 that many equal rows.
             generator: source of the random starts.
+            progress: show a progress bar of the starts, with the iteration and the best objective.
 
         Returns:
             The labels of all rows, and how they were reached.
@@ -126,7 +134,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         else:
             geometry = GramGeometry(training_gram(self.kernel, data.points), data.groups.weights)
         labels = start_labels(geometry, data.groups, self.n_clusters, self.init, self.n_init, generator)
-        best = lloyd(geometry, labels, self.n_clusters, self.max_iter)
+        best = lloyd(geometry, labels, self.n_clusters, self.max_iter, progress)
         best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.rankings = data.points[:, :0] if self.kernel == "precomputed" else data.points
         self.weights = data.groups.weights

@@ -4,11 +4,12 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from torchrank.clustering.points import Groups
 from torchrank.linalg import ConvergenceWarning
@@ -133,7 +134,7 @@ def start_labels(
     return labels
 
 
-def lloyd(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> BestStart:
+def lloyd(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, progress: bool = False) -> BestStart:
     """Run Lloyd's algorithm from all starts and keep the one that ends lowest.
 
     Every iteration computes the centres of the present clusters and moves every point to its nearest centre, the first
@@ -145,15 +146,17 @@ def lloyd(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) ->
         labels: ``(s, m)`` to start from, in ``[0, n_clusters)``.
         n_clusters: c.
         max_iter: most iterations.
+        progress: show a progress bar of starts.
     """
     step = max(1, _BATCH_ELEMENTS // max(1, n_clusters * labels.shape[1]))
-    runs = [_run(geometry, batch, n_clusters, max_iter) for batch in labels.split(step)]
+    with starts_bar(len(labels), "k-means", progress) as bar:
+        runs = [_run(geometry, batch, n_clusters, max_iter, bar) for batch in labels.split(step)]
     best = min(runs, key=lambda run: run.fit.objective)
     objectives = tuple(objective for run in runs for objective in run.fit.objectives)
     return best._replace(fit=replace(best.fit, objectives=objectives))
 
 
-def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> BestStart:
+def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar: "tqdm[Any]") -> BestStart:
     """Lloyd's algorithm from starts that go together; those that have converged drop out."""
     s, weights = len(labels), geometry.weights
     active = torch.arange(s, device=labels.device)
@@ -178,6 +181,7 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> 
         for place, (start, ends) in enumerate(zip(active.tolist(), done.tolist(), strict=True)):
             if ends or n_iter == max_iter:
                 kept[start] = labels[place], clusters.centers[place].clone(), filled[place]
+        show_starts(bar, n_iter, done.numel() if n_iter == max_iter else int(done.sum()), objectives.min())
         active, labels, clusters = active[going], reseeded[going], Clusters(*(part[going] for part in clusters))
         if len(active) == 0:
             break
@@ -188,6 +192,18 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int) -> 
         final_labels[best], float(objectives[best]), trace, n_iter, bool(converged[best]), tuple(objectives.tolist())
     )
     return BestStart(fit, *kept[best])
+
+
+def starts_bar(total: int, title: str, progress: bool) -> "tqdm[Any]":
+    """A progress bar of starts that go together; see :func:`show_starts`."""
+    return tqdm(total=total, desc=title, unit="start", disable=not progress)
+
+
+def show_starts(bar: "tqdm[Any]", n_iter: int, ended: int, objective: Tensor) -> None:
+    """Show an iteration in which ``ended`` starts came to their end, and the best objective so far."""
+    if not bar.disable:
+        bar.set_postfix(iteration=n_iter, objective=f"{float(objective):.6g}", refresh=False)
+        bar.update(ended)
 
 
 def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:

@@ -78,13 +78,21 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         self.register_buffer("filled", torch.zeros(n_clusters, dtype=torch.bool))
 
     @torch.no_grad()
-    def fit(self, X: Scores, weights: Matrix | None = None, *, generator: torch.Generator | None = None) -> KMeansFit:
+    def fit(
+        self,
+        X: Scores,
+        weights: Matrix | None = None,
+        *,
+        generator: torch.Generator | None = None,
+        progress: bool = False,
+    ) -> KMeansFit:
         """Find clusters.
 
         Args:
             X: ``(m, n)`` rankings.
             weights: ``(m,)`` how much each counts, at least 0; None means 1 each.
             generator: source of the random starts.
+            progress: show a progress bar of the starts, with the iteration and the best objective.
 
         Returns:
             The labels of all rows, and how they were reached. The objective counts weighted pairs of items.
@@ -101,7 +109,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         groups = grouped(ranks, row_weights(weights, ranks))
         geometry = _RankingGeometry(ranks[groups.first], groups.weights, self.center)
         labels = start_labels(geometry, groups, self.n_clusters, self.init, self.n_init, generator)
-        best = lloyd(geometry, labels, self.n_clusters, self.max_iter)
+        best = lloyd(geometry, labels, self.n_clusters, self.max_iter, progress)
         best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.centers, self.filled = best.centers.long(), best.filled
         labels = labels_of_all(best.fit.labels, groups, ranks, self._nearest)

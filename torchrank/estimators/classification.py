@@ -14,6 +14,7 @@ from torchrank.classification import AllPairsMajorityVote as AllPairsMajorityVot
 from torchrank.classification import TopScoringPairs as TopScoringPairsModule
 from torchrank.classification import paired_items, top_scoring_pairs
 from torchrank.classification.labels import class_pairs
+from torchrank.estimators.fitting import all_or_nothing
 from torchrank.rankings.validate import as_scores
 
 
@@ -48,6 +49,7 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
     Args:
         k: pairs for each pair of classes.
         disjoint: no feature in two pairs.
+        verbose: show a progress bar of tiles of the table of pairs while fitting.
 
     Attributes:
         classes_: class labels, sorted.
@@ -58,9 +60,10 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
         n_features_in_: columns of ``X``.
     """
 
-    def __init__(self, k: int = 1, *, disjoint: bool = False) -> None:
+    def __init__(self, k: int = 1, *, disjoint: bool = False, verbose: bool = False) -> None:
         self.k = k
         self.disjoint = disjoint
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> "TopScoringPairs":
         """Choose pairs for samples ``(m, n)`` and their classes ``(m,)``.
@@ -68,12 +71,13 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
         Raises:
             ValueError: NaN, only one class, or ``k`` larger than the number of pairs.
         """
-        X, y = validate_data(self, X, y, ensure_min_features=2)
-        self.classes_, numbers = encode_classes(y)
-        module = TopScoringPairsModule(self.k, n_classes=len(self.classes_), disjoint=self.disjoint)
-        self.model_ = module.fit(as_scores(X)[0], numbers)
-        self.pairs_ = torch.stack([self.model_.above, self.model_.below], dim=2).numpy()
-        self.scores_ = self.model_.score.numpy()
+        with all_or_nothing(self):
+            X, y = validate_data(self, X, y, ensure_min_features=2)
+            self.classes_, numbers = encode_classes(y)
+            module = TopScoringPairsModule(self.k, n_classes=len(self.classes_), disjoint=self.disjoint)
+            self.model_ = module.fit(as_scores(X)[0], numbers, progress=bool(self.verbose))
+            self.pairs_ = torch.stack([self.model_.above, self.model_.below], dim=2).numpy()
+            self.scores_ = self.model_.score.numpy()
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -93,6 +97,7 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
     Args:
         ties: "half" is neutral; "strict" reproduces published accuracies, see
             :func:`torchrank.classification.all_pairs_margins`.
+        verbose: show a progress bar of tiles of the table of pairs while predicting.
 
     Attributes:
         classes_: class labels, sorted.
@@ -100,8 +105,9 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
         n_features_in_: columns of ``X``.
     """
 
-    def __init__(self, *, ties: str = "half") -> None:
+    def __init__(self, *, ties: str = "half", verbose: bool = False) -> None:
         self.ties = ties
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> "AllPairsMajorityVote":
         """Keep samples ``(m, n)`` and their classes ``(m,)``.
@@ -109,9 +115,10 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
         Raises:
             ValueError: NaN, or only one class.
         """
-        X, y = validate_data(self, X, y, ensure_min_features=2)
-        self.classes_, numbers = encode_classes(y)
-        self.model_ = AllPairsMajorityVoteModule(as_scores(X)[0], numbers, ties=self.ties)
+        with all_or_nothing(self):
+            X, y = validate_data(self, X, y, ensure_min_features=2)
+            self.classes_, numbers = encode_classes(y)
+            self.model_ = AllPairsMajorityVoteModule(as_scores(X)[0], numbers, ties=self.ties)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -120,7 +127,7 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
         ``(m, classes)`` for more than two classes, as for :class:`TopScoringPairs`.
         """
         check_is_fitted(self)
-        return self.model_(as_scores(validate_data(self, X, reset=False))[0]).numpy()
+        return self.model_(as_scores(validate_data(self, X, reset=False))[0], progress=bool(self.verbose)).numpy()
 
 
 class TSPSelector(SelectorMixin, BaseEstimator):
@@ -129,6 +136,7 @@ class TSPSelector(SelectorMixin, BaseEstimator):
     Args:
         k: pairs for each pair of classes.
         disjoint: no feature in two pairs; then 2 k features are kept.
+        verbose: show a progress bar of tiles of the table of pairs, for every pair of classes.
 
     Attributes:
         classes_: class labels, sorted.
@@ -142,9 +150,10 @@ class TSPSelector(SelectorMixin, BaseEstimator):
 
     n_features_in_: int
 
-    def __init__(self, k: int = 10, *, disjoint: bool = False) -> None:
+    def __init__(self, k: int = 10, *, disjoint: bool = False, verbose: bool = False) -> None:
         self.k = k
         self.disjoint = disjoint
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> "TSPSelector":
         """Choose features by samples ``(m, n)`` and their classes ``(m,)``.
@@ -152,14 +161,16 @@ class TSPSelector(SelectorMixin, BaseEstimator):
         Raises:
             ValueError: NaN, only one class, or ``k`` larger than the number of pairs.
         """
-        X, y = validate_data(self, X, y, ensure_min_features=2)
-        self.classes_, numbers = encode_classes(y)
-        found = []
-        for first, second in class_pairs(len(self.classes_)):
-            of_two = (numbers == first) | (numbers == second)
-            found.append(top_scoring_pairs(X[of_two], numbers[of_two] == second, self.k, disjoint=self.disjoint))
-        self.pairs_ = np.stack([np.stack([pairs.above, pairs.below], axis=1) for pairs in found])
-        self._scored = found
+        with all_or_nothing(self):
+            X, y = validate_data(self, X, y, ensure_min_features=2)
+            self.classes_, numbers = encode_classes(y)
+            options = {"disjoint": self.disjoint, "progress": bool(self.verbose)}
+            found = []
+            for first, second in class_pairs(len(self.classes_)):
+                of_two = (numbers == first) | (numbers == second)
+                found.append(top_scoring_pairs(X[of_two], numbers[of_two] == second, self.k, **options))
+            self.pairs_ = np.stack([np.stack([pairs.above, pairs.below], axis=1) for pairs in found])
+            self._scored = found
         return self
 
     def supports(self, ks: Sequence[int]) -> np.ndarray:

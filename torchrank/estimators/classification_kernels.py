@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
 from torchrank.estimators.classification import DecisionMixin, encode_classes
+from torchrank.estimators.fitting import all_or_nothing
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
@@ -29,6 +30,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         kernel_params: further arguments of the kernel.
         ridge_on: "kernel" or "scatter".
         threshold: "midpoint" between the projected class means, or "zero".
+        verbose: show a progress bar of pairs of samples while the "kendall" kernel is computed.
 
     Attributes:
         classes_: class labels, sorted.
@@ -45,12 +47,14 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         kernel_params: dict[str, Any] | None = None,
         ridge_on: str = "kernel",
         threshold: str = "midpoint",
+        verbose: bool = False,
     ) -> None:
         self.ridge = ridge
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.ridge_on = ridge_on
         self.threshold = threshold
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> "KernelFisherDiscriminant":
         """Learn from samples ``(m, n)``, or their kernel matrix ``(m, m)``, and classes ``(m,)``.
@@ -58,18 +62,19 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         Raises:
             ValueError: NaN, only one class, a kernel matrix that is not square and symmetric, or an unknown choice.
         """
-        X, y = validate_data(self, X, y, ensure_min_features=2 if self._on_rankings else 1, **self._legal)
-        self.classes_, numbers = encode_classes(y)
-        self.X_fit_ = None if self.kernel == "precomputed" else X
-        discriminant = fisher_discriminant(
-            X if self.X_fit_ is None else self._gram(X, X),
-            numbers,
-            n_classes=len(self.classes_),
-            ridge=self.ridge,
-            ridge_on=self.ridge_on,
-            threshold=self.threshold,
-        )
-        self.discriminant_: FisherDiscriminant = discriminant
+        with all_or_nothing(self):
+            X, y = validate_data(self, X, y, ensure_min_features=2 if self._on_rankings else 1, **self._legal)
+            self.classes_, numbers = encode_classes(y)
+            self.X_fit_ = None if self.kernel == "precomputed" else X
+            discriminant = fisher_discriminant(
+                X if self.X_fit_ is None else self._gram(X, X),
+                numbers,
+                n_classes=len(self.classes_),
+                ridge=self.ridge,
+                ridge_on=self.ridge_on,
+                threshold=self.threshold,
+            )
+            self.discriminant_: FisherDiscriminant = discriminant
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -81,7 +86,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
     def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         params = self.kernel_params or {}
         if self.kernel == "kendall":
-            return kendall_gram(X, Y, **params)
+            return kendall_gram(X, Y, **{"progress": bool(self.verbose), **params})
         if not callable(self.kernel):
             return pairwise_kernels(X, Y, metric=self.kernel, **params)
         gram = np.asarray(self.kernel(X, Y, **params), dtype=np.float64)
@@ -147,17 +152,18 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             ValueError: not square, not symmetric, not finite, or, to scale, not the inner products of any feature
                 vectors, which would have a negative squared norm.
         """
-        K = validate_data(self, K, dtype=[np.float64, np.float32])
-        if K.shape[0] != K.shape[1]:
-            raise ValueError(
-                f"K has shape {K.shape}; fit takes the square kernel matrix of the training samples, transform also "
-                "blocks of other samples (rows) against those"
-            )
-        self.K_fit_ = K.copy()
-        centred = center_gram(K)  # refuses a matrix that is not symmetric
-        self._train = centred if self.center else self.K_fit_
-        if self.scale:
-            self._train_norms = self._without_rounding(self._train.diagonal(), K.diagonal(), "K", "sample")
+        with all_or_nothing(self):
+            K = validate_data(self, K, dtype=[np.float64, np.float32])
+            if K.shape[0] != K.shape[1]:
+                raise ValueError(
+                    f"K has shape {K.shape}; fit takes the square kernel matrix of the training samples, transform "
+                    "also blocks of other samples (rows) against those"
+                )
+            self.K_fit_ = K.copy()
+            centred = center_gram(K)  # refuses a matrix that is not symmetric
+            self._train = centred if self.center else self.K_fit_
+            if self.scale:
+                self._train_norms = self._without_rounding(self._train.diagonal(), K.diagonal(), "K", "sample")
         return self
 
     @property

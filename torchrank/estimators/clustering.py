@@ -14,12 +14,14 @@ from sklearn.utils.validation import (
 )
 
 from torchrank import clustering
+from torchrank.estimators.fitting import all_or_nothing
 
 
 class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
     """What the estimators of clusters and of mixtures share: fit a module, keep the evidence."""
 
     random_state: Any
+    verbose: bool
     _learner: ClassVar[type]  # the module, whose settings are the estimator's
     _learner_counts_items: ClassVar[bool] = False  # whether it also has to know how many items there are
 
@@ -35,14 +37,17 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
             ConvergenceWarning: ``max_iter`` was not enough.
             UserWarning: clusters stay empty, or a concentration reached its cap.
         """
-        X = self._validated(X, reset=True)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        self.model_ = self._module(X.shape[1])
-        fit = self.model_.fit(X, weights, generator=torch.Generator().manual_seed(seed))
-        self.converged_, self.n_iter_ = fit.converged, fit.n_iter
-        self.trace_, self.objectives_ = np.array(fit.trace), np.array(fit.objectives)
-        self._keep(fit, X)
+        with all_or_nothing(self):
+            X = self._validated(X, reset=True)
+            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            self.model_ = self._module(X.shape[1])
+            fit = self.model_.fit(
+                X, weights, generator=torch.Generator().manual_seed(seed), progress=bool(self.verbose)
+            )
+            self.converged_, self.n_iter_ = fit.converged, fit.n_iter
+            self.trace_, self.objectives_ = np.array(fit.trace), np.array(fit.objectives)
+            self._keep(fit, X)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -80,8 +85,8 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
     def _module(self, n_items: int) -> Any:
         """The module with the estimator's settings."""
         settings = self.get_params(deep=False) | ({"n_items": n_items} if self._learner_counts_items else {})
-        del settings["random_state"]
-        return self._learner(**settings)
+        of_the_fit = ("random_state", "verbose")
+        return self._learner(**{name: value for name, value in settings.items() if name not in of_the_fit})
 
     @abstractmethod
     def _keep(self, fit: Any, X: np.ndarray) -> None:
@@ -107,6 +112,7 @@ class KernelKMeans(_KMeans):
         n_init: starts, of which the best is kept.
         max_iter: most iterations of a start.
         random_state: seed of the starts.
+        verbose: show a progress bar of the starts, with the iteration and the best objective.
 
     Attributes:
         labels_: ``(m,)`` cluster of each training row.
@@ -130,6 +136,7 @@ class KernelKMeans(_KMeans):
         n_init: int = 10,
         max_iter: int = 300,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -137,6 +144,7 @@ class KernelKMeans(_KMeans):
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
 
 class RankingKMeans(_KMeans):
@@ -150,6 +158,7 @@ class RankingKMeans(_KMeans):
         n_init: starts, of which the best is kept.
         max_iter: most iterations of a start.
         random_state: seed of the starts.
+        verbose: show a progress bar of the starts, with the iteration and the best objective.
 
     Attributes:
         cluster_centers_: ``(n_clusters, n)`` central rankings, scores from 0 to n - 1.
@@ -175,6 +184,7 @@ class RankingKMeans(_KMeans):
         n_init: int = 10,
         max_iter: int = 300,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.center = center
@@ -183,6 +193,7 @@ class RankingKMeans(_KMeans):
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     @property
     def _takes_unranked(self) -> bool:

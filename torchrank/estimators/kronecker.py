@@ -1,15 +1,18 @@
 """Conditional ranking as a scikit-learn estimator: samples are edges, one row for each."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
+from tqdm import tqdm
 
-from torchrank.conditional import KroneckerEigh, kron_edge_rls
+from torchrank.conditional import FitState, KroneckerEigh, kron_edge_rls
 from torchrank.conditional.arguments import symmetric_double
+from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
 from torchrank.metrics import concordance_index
 from torchrank.rankings.validate import check_choice, to_numpy
@@ -41,6 +44,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
             closed form where there is one.
         tol: relative residual of the iterations.
         max_iter: most iterations.
+        verbose: show a progress bar of iterations, with the relative residual; the closed form has none.
 
     Attributes:
         pair_duals_: ``(m, n)`` weights of the pairs of training nodes.
@@ -67,6 +71,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -80,6 +85,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> "KroneckerRLS":
         """Learn from edges ``X`` and their labels ``y``.
@@ -90,10 +96,13 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         Warns:
             ConvergenceWarning: the iterations did not reach ``tol``.
         """
-        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
-        if np.ndim(self.alpha) != 0:
-            raise ValueError(f"alpha={self.alpha!r} is not a number; KroneckerRLSCV chooses among several")
-        self.pair_duals_ = self._fit_graph(self._graph(X), y, np.array([self.alpha]))[0]
+        with all_or_nothing(self):
+            X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+            if np.ndim(self.alpha) != 0:
+                raise ValueError(f"alpha={self.alpha!r} is not a number; KroneckerRLSCV chooses among several")
+            self.pair_duals_ = self._fit_graph(self._graph(X), y, np.array([self.alpha]), progress=bool(self.verbose))[
+                0
+            ]
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -154,7 +163,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         K_start, K_end = self._training_kernels(graph)
         return KroneckerEigh(K_start, K_end, loss=self.loss, direction=self.direction, relation=self.relation)
 
-    def _fit_graph(self, graph: Graph, y: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+    def _fit_graph(self, graph: Graph, y: np.ndarray, alphas: np.ndarray, *, progress: bool) -> np.ndarray:
         """Weights ``(alphas, m, n)`` of the training pairs; keeps the nodes and how the last solution was reached."""
         self.start_nodes_, self.end_nodes_ = graph.start_nodes, graph.end_nodes
         F = self._closed_form(graph, y)
@@ -168,19 +177,21 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         K_end = None if K_end is None else to_numpy(symmetric_double(K_end, "the kernel of end nodes"))
         weights = np.empty((len(alphas), *graph.shape))
         for i, alpha in enumerate(alphas):
-            fit = kron_edge_rls(
-                K_start,
-                K_end,
-                graph.edges,
-                y,
-                alpha,
-                loss=self.loss,
-                direction=self.direction,
-                relation=self.relation,
-                method="cg" if self.solver == "auto" else self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-            )
+            with tqdm(total=self.max_iter, desc=f"alpha={alpha:g}", unit="iteration", disable=not progress) as bar:
+                fit = kron_edge_rls(
+                    K_start,
+                    K_end,
+                    graph.edges,
+                    y,
+                    alpha,
+                    loss=self.loss,
+                    direction=self.direction,
+                    relation=self.relation,
+                    method="cg" if self.solver == "auto" else self.solver,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    callback=partial(_show_iteration, bar) if progress else None,
+                )
             weights[i] = fit.pair_duals
             self.converged_, self.n_iter_, self.residuals_ = fit.converged, fit.n_iter, fit.residuals
         return weights
@@ -198,3 +209,8 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
             part = slice(first, first + step)
             scores[..., part] = (left[..., graph.start[part], :] * right[graph.end[part]]).sum(-1)
         return scores
+
+
+def _show_iteration(bar: "tqdm[Any]", state: FitState) -> None:
+    bar.set_postfix(residual=f"{state.residual:.2g}", refresh=False)
+    bar.update()

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
+from tqdm import tqdm
 
 from torchrank.conditional import ConditionalSplit
+from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker import KroneckerRLS
 from torchrank.estimators.kronecker_graph import Graph
 from torchrank.metrics import conditional_ranking_error
@@ -28,6 +30,7 @@ class KroneckerRLSCV(KroneckerRLS):
             :class:`torchrank.conditional.ConditionalSplit`, fitted fold by fold.
         n_splits: folds, where there are folds; "both" goes through ``n_splits ** 2`` pairs of them.
         random_state: seed of the folds.
+        verbose: show a progress bar of splits that are fitted, with the least error of the last, then of iterations.
         **others: those of :class:`KroneckerRLS` but ``alpha``.
 
     Attributes:
@@ -53,6 +56,7 @@ class KroneckerRLSCV(KroneckerRLS):
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
+        verbose: bool = False,
     ) -> None:
         self.alphas = alphas
         self.cv = cv
@@ -69,32 +73,36 @@ class KroneckerRLSCV(KroneckerRLS):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> "KroneckerRLSCV":
         """Choose ``alpha`` and fit; see :meth:`KroneckerRLS.fit`."""
-        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
-        if isinstance(self.cv, str):
-            check_choice(self.cv, "cv", EXCLUDES)
-        elif not hasattr(self.cv, "split"):
-            raise TypeError(
-                f"cv={self.cv!r} is not a splitter; choose one of {', '.join(EXCLUDES)}, or ConditionalSplit"
-            )
-        alphas = np.asarray(self.alphas, dtype=np.float64)
-        if alphas.ndim != 1 or len(alphas) == 0:
-            raise ValueError(f"alphas has shape {alphas.shape}; expected a list of at least one number")
-        graph = self._graph(X)
-        short_cut = isinstance(self.cv, str) and self.cv != "both" and self.relation == "ordinary"
-        F = self._closed_form(graph, y) if short_cut else None
-        if F is not None:
-            left_out = self._solver(graph).loo(F, alphas, exclude=self.cv)
-            predicted, tested = left_out[:, graph.start, graph.end], np.arange(len(y))
-        else:
-            predicted, tested = self._by_folds(X, y, graph, alphas)
-        self.cv_errors_ = self._errors(graph, y, predicted, tested)
-        if np.isnan(self.cv_errors_).any():
-            raise ValueError("cv leaves no edges, or none that could be ranked, to choose alpha by; take fewer splits")
-        self.alpha_ = float(alphas[np.argmin(self.cv_errors_)])
-        self.pair_duals_ = self._fit_graph(graph, y, np.array([self.alpha_]))[0]
+        with all_or_nothing(self):
+            X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+            if isinstance(self.cv, str):
+                check_choice(self.cv, "cv", EXCLUDES)
+            elif not hasattr(self.cv, "split"):
+                raise TypeError(
+                    f"cv={self.cv!r} is not a splitter; choose one of {', '.join(EXCLUDES)}, or ConditionalSplit"
+                )
+            alphas = np.asarray(self.alphas, dtype=np.float64)
+            if alphas.ndim != 1 or len(alphas) == 0:
+                raise ValueError(f"alphas has shape {alphas.shape}; expected a list of at least one number")
+            graph = self._graph(X)
+            short_cut = isinstance(self.cv, str) and self.cv != "both" and self.relation == "ordinary"
+            F = self._closed_form(graph, y) if short_cut else None
+            if F is not None:
+                left_out = self._solver(graph).loo(F, alphas, exclude=self.cv)
+                predicted, tested = left_out[:, graph.start, graph.end], np.arange(len(y))
+            else:
+                predicted, tested = self._by_folds(X, y, graph, alphas)
+            self.cv_errors_ = self._errors(graph, y, predicted, tested)
+            if np.isnan(self.cv_errors_).any():
+                raise ValueError(
+                    "cv leaves no edges, or none that could be ranked, to choose alpha by; take fewer splits"
+                )
+            self.alpha_ = float(alphas[np.argmin(self.cv_errors_)])
+            self.pair_duals_ = self._fit_graph(graph, y, np.array([self.alpha_]), progress=bool(self.verbose))[0]
         return self
 
     def _by_folds(
@@ -111,10 +119,14 @@ class KroneckerRLSCV(KroneckerRLS):
                 random_state=self.random_state,
             )
         predicted, tested = [], []
-        for train, test in splitter.split(graph.edges, y):
-            weights = self._fit_graph(self._graph(X[train]), y[train], alphas)
-            predicted.append(self._predict_graph(self._graph(X[test]), weights))
-            tested.append(test)
+        splits = list(splitter.split(graph.edges, y))
+        with tqdm(splits, desc="cross-validation", unit="split", disable=not self.verbose) as bar:
+            for train, test in bar:
+                weights = self._fit_graph(self._graph(X[train]), y[train], alphas, progress=False)
+                predicted.append(self._predict_graph(self._graph(X[test]), weights))
+                tested.append(test)
+                if self.verbose:
+                    bar.set_postfix(error=f"{self._errors(graph, y, predicted[-1], test).min():.3g}")
         return np.concatenate(predicted, axis=1), np.concatenate(tested)
 
     def _errors(self, graph: Graph, y: np.ndarray, predicted: np.ndarray, tested: np.ndarray) -> np.ndarray:

@@ -51,6 +51,7 @@ class MallowsMixture(_Mixture):
         tol: least gain in log-likelihood of an iteration, per unit of weight.
         max_iter: most iterations.
         random_state: seed of the starts.
+        verbose: show a progress bar of the starts, with the iteration and the best objective.
 
     Attributes:
         weights_: ``(n_components,)`` shares of the components.
@@ -79,6 +80,7 @@ class MallowsMixture(_Mixture):
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_components = n_components
         self.center = center
@@ -88,6 +90,7 @@ class MallowsMixture(_Mixture):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
         super()._keep(fit, X)
@@ -105,6 +108,7 @@ class KernelMallowsMixture(_Mixture):
         tol: least gain in the objective of an iteration, per unit of weight.
         max_iter: most iterations.
         random_state: seed of the starts.
+        verbose: show a progress bar of the starts, with the iteration and the best objective.
 
     Attributes:
         weights_: ``(n_components,)`` shares of the components.
@@ -131,6 +135,7 @@ class KernelMallowsMixture(_Mixture):
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_components = n_components
         self.ridge = ridge
@@ -139,6 +144,7 @@ class KernelMallowsMixture(_Mixture):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
         super()._keep(fit, X)
@@ -159,6 +165,7 @@ class KernelGaussianMixture(_Mixture):
         tol: least gain in log-likelihood of an iteration, per unit of weight.
         max_iter: most iterations.
         random_state: seed of the starts.
+        verbose: show a progress bar of the starts, with the iteration and the best objective.
 
     Attributes:
         weights_: ``(n_components,)`` shares of the components.
@@ -187,6 +194,7 @@ class KernelGaussianMixture(_Mixture):
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -197,6 +205,7 @@ class KernelGaussianMixture(_Mixture):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
         super()._keep(fit, X)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torchrank.clustering.lloyd import show_starts, starts_bar
 from torchrank.linalg import ConvergenceWarning
 
 Parameters = Any  # a NamedTuple of tensors whose first dimension counts the starts
@@ -50,7 +51,9 @@ class EMResult(NamedTuple):
     objectives: tuple[float, ...]
 
 
-def em(parameters: Parameters, e_step: EStep, m_step: MStep, *, tol: float, max_iter: int) -> EMResult:
+def em(
+    parameters: Parameters, e_step: EStep, m_step: MStep, *, tol: float, max_iter: int, progress: bool = False
+) -> EMResult:
     """Alternate E- and M-steps until the objective gains at most ``tol``; starts that have converged drop out.
 
     Args:
@@ -59,6 +62,7 @@ def em(parameters: Parameters, e_step: EStep, m_step: MStep, *, tol: float, max_
         m_step: better parameters by memberships and the parameters that gave them.
         tol: least gain, absolute.
         max_iter: most E-steps.
+        progress: show a progress bar of the starts.
     """
     s, device = len(parameters[0]), parameters[0].device
     active = torch.arange(s, device=device)
@@ -66,18 +70,20 @@ def em(parameters: Parameters, e_step: EStep, m_step: MStep, *, tol: float, max_
     objectives = torch.full((s,), -math.inf, dtype=torch.float64, device=device)
     ended, converged = torch.zeros_like(active), torch.zeros_like(active, dtype=torch.bool)
     trace = []
-    for n_iter in range(1, max_iter + 1):
-        value, shares = e_step(parameters)
-        done = value - objectives[active] <= tol
-        for kept, part in zip(final, parameters, strict=True):
-            kept[active] = part
-        objectives[active], ended[active], converged[active] = value, n_iter, done
-        trace.append(objectives.clone())
-        going = ~done
-        active = active[going]
-        if len(active) == 0 or n_iter == max_iter:
-            break
-        parameters = m_step(shares[going], type(parameters)(*(part[going] for part in parameters)))
+    with starts_bar(s, "EM", progress) as bar:
+        for n_iter in range(1, max_iter + 1):
+            value, shares = e_step(parameters)
+            done = value - objectives[active] <= tol
+            for kept, part in zip(final, parameters, strict=True):
+                kept[active] = part
+            objectives[active], ended[active], converged[active] = value, n_iter, done
+            trace.append(objectives.clone())
+            going = ~done
+            show_starts(bar, n_iter, len(active) if n_iter == max_iter else int(done.sum()), objectives.max())
+            active = active[going]
+            if len(active) == 0 or n_iter == max_iter:
+                break
+            parameters = m_step(shares[going], type(parameters)(*(part[going] for part in parameters)))
     best = int(objectives.argmax())
     n_iter = int(ended[best])
     return EMResult(

@@ -163,7 +163,14 @@ class Mixture(GrowingBuffers, ABC):
         self._keep(self._maximize(statistics, self._parameters_now()))
 
     @torch.no_grad()
-    def fit(self, X: Scores, weights: Matrix | None = None, *, generator: torch.Generator | None = None) -> MixtureFit:
+    def fit(
+        self,
+        X: Scores,
+        weights: Matrix | None = None,
+        *,
+        generator: torch.Generator | None = None,
+        progress: bool = False,
+    ) -> MixtureFit:
         """Fit by expectation-maximisation from many starts.
 
         Args:
@@ -171,6 +178,7 @@ class Mixture(GrowingBuffers, ABC):
             weights: ``(m,)`` how much each counts, at least 0; None means 1 each. An integer weight is the same as that
                 many equal rows.
             generator: source of the random starts.
+            progress: show a progress bar of the starts, with the iteration and the best objective.
 
         Returns:
             How it went.
@@ -199,7 +207,7 @@ class Mixture(GrowingBuffers, ABC):
             return self._maximize(self._statistics(rows.points, shares, shares.new_zeros(len(shares))), previous)
 
         tol = self.tol * float(rows.weights.sum())
-        result = em(m_step(shares, None), e_step, m_step, tol=tol, max_iter=self.max_iter)
+        result = em(m_step(shares, None), e_step, m_step, tol=tol, max_iter=self.max_iter, progress=progress)
         self._keep(result.parameters)
         log_likelihood = result.trace[-1] + float(self._penalty(result.parameters))
         fit = MixtureFit(log_likelihood, *result[1:])
