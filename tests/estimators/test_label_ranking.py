@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from torchrank import EMSettings
 from torchrank.datasets.label_ranking import circles
-from torchrank.estimators.label_ranking import (
+from torchrank.estimators import (
     KMeansRankClusterer,
     MMPLClusterer,
     NaiveKMeansClusterer,

@@ -3,22 +3,24 @@
 from torchrank.estimators.classification import AllPairsMajorityVote, TopScoringPairs, TSPSelector
 from torchrank.estimators.classification_kernels import GramNormalizer, KernelFisherDiscriminant
 from torchrank.estimators.clustering import KernelKMeans, RankingKMeans
+from torchrank.estimators.features import KendallFeatures
 from torchrank.estimators.kronecker import KroneckerRLS
 from torchrank.estimators.kronecker_cv import KroneckerRLSCV
-from torchrank.estimators.label_ranking import (
+from torchrank.estimators.label_ranking_baselines import (
     KMeansRankClusterer,
-    MMPLClusterer,
     NaiveKMeansClusterer,
     OneRank,
     RankClusteringTree,
-    RankTreeClusterer,
 )
 from torchrank.estimators.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
+from torchrank.estimators.mm_pl import MMPLClusterer
+from torchrank.estimators.rank_tree import RankTreeClusterer
 
 __all__ = [
     "AllPairsMajorityVote",
     "GramNormalizer",
     "KMeansRankClusterer",
+    "KendallFeatures",
     "KernelFisherDiscriminant",
     "KernelGaussianMixture",
     "KernelKMeans",

@@ -1,0 +1,69 @@
+"""MM-PL as a scikit-learn estimator."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.exceptions import ConvergenceWarning
+from torch import Tensor
+
+from torchrank import linalg
+from torchrank.estimators.label_ranking import LabelRankingClusterer
+from torchrank.models.mm_pl import MMPL
+from torchrank.models.mm_pl_settings import EMSettings
+
+
+class MMPLClusterer(LabelRankingClusterer):
+    """MM-PL, the Plackett-Luce mixture gated by prototypes; see :class:`torchrank.MMPL`.
+
+    Distances are Euclidean: put a scaler in front where features have different units.
+
+    Args:
+        n_clusters: K.
+        n_prototypes: prototypes per cluster.
+        settings: of expectation-maximisation; None means :class:`EMSettings`' defaults.
+        missing: what an unranked label means: "interleaving", nothing; "topk", less preferred than all ranked ones.
+        prediction: rankings by the "nearest" prototype's cluster, or expected under the whole "mixture".
+        random_state: seed or ``numpy.random.RandomState``.
+
+    Attributes:
+        model_: the :class:`torchrank.MMPL` module.
+        converged_: whether training came to its end; see :class:`EMSettings`.
+        n_iter_: passes over the rows.
+        log_likelihood_: mean log-likelihood in each pass.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 10,
+        n_prototypes: int = 10,
+        *,
+        settings: EMSettings | None = None,
+        missing: str = "interleaving",
+        prediction: str = "nearest",
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_prototypes = n_prototypes
+        self.settings = settings
+        self.missing = missing
+        self.prediction = prediction
+        self.random_state = random_state
+
+    def predict_ranking(self, X: Any) -> np.ndarray:
+        """Scores ``(N, L)`` of predicted rankings, larger = preferred."""
+        features = self._features(X)
+        return self.model_.predict(features, method=self.prediction).detach().numpy()
+
+    def _fitted(self, X: Tensor, Y: Tensor, seed: int) -> MMPL:
+        model = MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, dtype=torch.float64)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            evidence = model.fit(X, Y, self.settings, missing=self.missing, seed=seed)
+        for warning in caught:
+            kind = ConvergenceWarning if warning.category is linalg.ConvergenceWarning else warning.category
+            warnings.warn(str(warning.message), kind, stacklevel=3)
+        self.converged_, self.n_iter_ = evidence.converged, len(evidence.log_likelihood)
+        self.log_likelihood_ = np.array(evidence.log_likelihood)
+        return model
