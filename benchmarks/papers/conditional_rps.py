@@ -1,12 +1,10 @@
 """Rock, paper, scissors: Table 1 and Figure 2 of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Section 6.1.
 
-``python -m benchmarks.papers.conditional_rps [--repeats 100]``. The generator is described in another paper of the
-authors (European Journal of Operational Research 206 (2010)) that we do not have. Our reading: a player plays rock,
-paper and scissors with probabilities softmax(w u / 3), u uniform on the cube; the factor 1/3 is fitted to the table,
-everything else follows the text. 1000 games between distinct pairs of 100 players; each is two edges, labelled +1
-from the winner and -1 from the loser. Another 100 players test: the error is pooled over the edges leaving each of
-them. As in the paper, the models are trained on the nine product features of an edge: at lam = 2^-30 the dual system
-is too ill-conditioned to be iterated.
+``python -m benchmarks.papers.conditional_rps [--repeats 100]``. :mod:`torchrank.datasets.games` has the generator and
+our reading of it. 1000 games between distinct pairs of 100 players; each is two edges, labelled +1 from the winner and
+-1 from the loser. Another 100 players test: the error is pooled over the edges leaving each of them. As in the paper,
+the models are trained on the nine product features of an edge: at lam = 2^-30 the dual system is too ill-conditioned
+to be iterated.
 """
 
 import argparse
@@ -14,6 +12,7 @@ import argparse
 import numpy as np
 
 from benchmarks.registry import RESULTS, Recorder
+from torchrank.datasets.games import advantage, play, strategies
 from torchrank.metrics import conditional_ranking_error
 
 PAPER = {
@@ -22,23 +21,8 @@ PAPER = {
     100: (0.001380, 0.001366, 0.001424, 0.001354),
 }
 MODELS = (("regression", False), ("regression", True), ("ranking", False), ("ranking", True))
-BEATS = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])  # rock loses to paper, beats scissors
+PLAYERS, GAMES = 100, 1000
 TABLE_POWER, FIGURE_POWERS = -30, range(-30, 31, 5)
-
-
-def players(rng: np.random.Generator, w: float, n: int = 100) -> np.ndarray:
-    """Probabilities ``(n, 3)`` of the three moves."""
-    weights = np.exp(w * rng.random((n, 3)) / 3)
-    return weights / weights.sum(1, keepdims=True)
-
-
-def games(rng: np.random.Generator, moves: np.ndarray, n: int = 1000) -> tuple[np.ndarray, np.ndarray]:
-    """Edges ``(2 n, 2)`` and labels: each game in both directions."""
-    pairs = np.stack(np.triu_indices(len(moves), 1), axis=1)
-    pairs = pairs[rng.choice(len(pairs), n, replace=False)]
-    win = rng.random(n) < (1 + np.einsum("qa,ab,qb->q", moves[pairs[:, 0]], BEATS, moves[pairs[:, 1]])) / 2
-    outcome = np.where(win, 1.0, -1.0)
-    return np.concatenate([pairs, pairs[:, ::-1]]), np.concatenate([outcome, -outcome])
 
 
 def edge_features(start: np.ndarray, end: np.ndarray, reciprocal: bool) -> np.ndarray:
@@ -61,9 +45,9 @@ def weights(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None, lams: np.nd
 
 def errors(rng: np.random.Generator, w: float, lams: np.ndarray) -> np.ndarray:
     """Test errors ``(models, lams)`` on one training and one test set."""
-    moves, new = players(rng, w), players(rng, w)
-    edges, y = games(rng, moves)
-    truth = new @ BEATS @ new.T
+    moves, new = strategies(rng, w, PLAYERS), strategies(rng, w, PLAYERS)
+    edges, y = play(rng, moves, GAMES)
+    truth = advantage(new)
     result = np.empty((len(MODELS), len(lams)))
     for i, (loss, reciprocal) in enumerate(MODELS):
         X = edge_features(moves[edges[:, 0]], moves[edges[:, 1]], reciprocal)

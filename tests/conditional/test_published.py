@@ -8,8 +8,9 @@ from benchmarks.papers.conditional_drug_target import TUTORIAL, davis_concordanc
 from benchmarks.papers.conditional_figure3 import TITLES, iterate
 from benchmarks.papers.conditional_newsgroups import errors as newsgroup_errors
 from benchmarks.papers.conditional_newsgroups import sample
-from benchmarks.papers.conditional_rps import BEATS, errors, games, players, weights
+from benchmarks.papers.conditional_rps import errors, weights
 from torchrank.conditional import kron_edge_rls
+from torchrank.datasets.games import rock_paper_scissors
 
 
 @pytest.mark.data
@@ -42,24 +43,10 @@ def test_rock_paper_scissors_gets_easier_with_unbalanced_players():
     assert curves[100] < 0.005
 
 
-def test_games_are_reciprocal_and_won_by_the_stronger_move():
-    rng = np.random.default_rng(0)
-    rock_and_paper = np.array([[1.0, 0, 0], [0, 1.0, 0]])
-    edges, y = games(rng, rock_and_paper, 1)
-    assert edges.tolist() == [[0, 1], [1, 0]]
-    assert y.tolist() == [-1, 1]
-    assert (rock_and_paper @ BEATS @ rock_and_paper.T)[1, 0] == 1
-    moves = players(rng, 10)
-    edges, y = games(rng, moves)
-    assert len({tuple(edge) for edge in edges}) == 2000
-    np.testing.assert_array_equal(y[:1000], -y[1000:])
-
-
 @pytest.mark.parametrize("ranking", [False, True])
 def test_product_features_give_the_model_of_the_pair_kernel(ranking):
-    rng = np.random.default_rng(0)
-    moves = players(rng, 10, 12)
-    edges, y = games(rng, moves, 30)
+    games = rock_paper_scissors(12, 30, w=10, seed=0)
+    moves, edges, y = games.nodes, games.edges, games.y
     X = (moves[edges[:, 0], :, None] * moves[edges[:, 1], None, :]).reshape(len(y), 9)
     primal = X @ weights(X, y, edges[:, 0] if ranking else None, np.array([0.01]))[0]
     loss = "ranking" if ranking else "regression"

@@ -64,6 +64,25 @@ def test_the_older_layout(write):
     assert data.items == ("Soup", "Salad, green", "Bread")
 
 
+def test_different_orders_are_counted_as_lines_or_as_what_differs(write):
+    for announced in (3, 2):
+        text = new("1: 1,{2,3}", "2: 2,1,3", "4: 1,{3,2}", orders=announced)
+        np.testing.assert_array_equal(read_preflib(write(text)).weights, [5, 2])
+    with pytest.raises(ValueError, match="announces NUMBER UNIQUE ORDERS 1 and holds 2"):
+        read_preflib(write(new("1: 1,2", "2: 2,1", "4: 1,2", orders=1)))
+
+
+def test_windows_files_are_read(tmp_path):
+    path = tmp_path / "f.soi"
+    path.write_bytes(b"\xef\xbb\xbf" + new("2: 1,3").replace("Soup", "Süppchen").replace("\n", "\r\n").encode())
+    data = read_preflib(path)
+    assert data.items[0] == "Süppchen"
+    assert "PrefLib" in data.citation
+    path.write_bytes(new("2: 1,3").replace("Soup", "Süppchen").encode("latin-1"))
+    with pytest.raises(ValueError, match=r"f\.soi is not UTF-8"):
+        read_preflib(path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -75,6 +94,10 @@ def test_the_older_layout(write):
         (new("1: 3,,2"), "not an order such as"),
         (new("1: a,2"), "alternatives that are not numbers"),
         (new("1: 1", voters=1).replace("1: 1", "x: 1"), "'x' is not a number"),
+        (new("-1: 1,2"), "line 10: -1 votes; expected a finite number of at least 0"),
+        (new("inf: 1,2"), "inf votes"),
+        (new("nan: 1,2"), "nan votes"),
+        ("1\n1,A\n1,1,1\n-1,1\n", "line 4: -1 votes"),
         (new("1: 1", voters=1).replace("1: 1", "1 2 3"), "is not 'votes: order'"),
         (new("1: 1,2", voters=7), "announces NUMBER VOTERS 7 and holds 1; the file may have been cut off"),
         (new("1: 1,2", orders=2), "announces NUMBER UNIQUE ORDERS 2 and holds 1"),
@@ -102,6 +125,8 @@ def test_every_sample_agrees_with_its_header(data_folder):
     assert len(paths) >= 20
     for path in paths:
         data = read_preflib(path)
+        assert sum(data.weights) == float(data.notes["NUMBER VOTERS"])
+        assert len(data.weights) == float(data.notes["NUMBER UNIQUE ORDERS"])
         if path.suffix in (".soc", ".toc"):
             assert not np.isnan(data.scores).any(), path
         if path.suffix in (".soc", ".soi"):

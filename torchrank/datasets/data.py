@@ -1,4 +1,4 @@
-"""What a data set is here: one type, whatever it was read from, fetched or generated."""
+"""What a data set is here, whatever it was read from, fetched or generated: rankings, or edges of a graph."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,3 +90,33 @@ class RankingData:
         if not np.array_equal(counts, self.weights):
             raise ValueError("weights are not whole numbers; pass scores and weights instead of repeating rows")
         return np.repeat(self.scores, counts, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeData:
+    """Labelled edges between nodes with features, for conditional ranking.
+
+    ``KroneckerRLS(nodes=data.nodes).fit(data.edges, data.y)`` takes them as they are.
+
+    Attributes:
+        nodes: ``(p, d)``, features of the nodes.
+        edges: ``(q, 2)`` integers, the start and the end node of each edge.
+        y: ``(q,)``, labels of the edges, larger = preferred by the start node.
+        title: what the data set is called.
+        licence: terms of use, as the source states them.
+        citation: the work to cite.
+        notes: what else is known, such as the parameters of generated data.
+    """
+
+    nodes: np.ndarray
+    edges: np.ndarray
+    y: np.ndarray
+    title: str = ""
+    licence: str = ""
+    citation: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        title = f"{self.title!r}: " if self.title else ""
+        p, d = self.nodes.shape
+        return f"EdgeData({title}{len(self.edges)} edges between {p} nodes of {d} features)"

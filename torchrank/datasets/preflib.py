@@ -3,6 +3,7 @@
 Mattei and Walsh, PrefLib: A Library for Preferences, ADT 2013; the format of 2022 and the one before it.
 """
 
+import math
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 from torchrank.datasets.data import RankingData
 from torchrank.rankings.validate import check_choice
 
+CITATION = "Mattei and Walsh, PrefLib: A Library for Preferences, Algorithmic Decision Theory (ADT), 2013"
 LAST_TIES = ("tied", "unranked")
 _KINDS = (".soc", ".soi", ".toc", ".toi")
 _HEADER = re.compile(r"#\s*([^:]+?)\s*:\s*(.*?)\s*$")
@@ -32,14 +34,18 @@ def read_preflib(path: str | Path, *, last_tie: str = "tied") -> RankingData:
         alternatives in the file's order; ``notes`` has the header's other lines.
 
     Raises:
-        ValueError: another kind of file, an alternative that does not exist or is listed twice, a count that is not a
-            number, or totals that do not agree with the header; the line is named.
+        ValueError: another kind of file, one that is not UTF-8, an alternative that does not exist or is listed twice,
+            a count that is not a number, negative or infinite, or totals that do not agree with the header; the line is
+            named.
     """
     path = Path(path)
     check_choice(last_tie, "last_tie", LAST_TIES)
     if path.suffix not in _KINDS:
         raise ValueError(f"{path.name} is not one of {', '.join(_KINDS)}; other PrefLib files do not hold orders")
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name} is not UTF-8, as PrefLib's files are ({error}); convert it") from None
     numbered = [(number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip()]
     new = bool(numbered) and numbered[0][1].startswith("#")
     header, ballots = (_new_layout if new else _old_layout)(path.name, numbered)
@@ -78,7 +84,7 @@ def _new_layout(file: str, lines: list[tuple[int, str]]) -> tuple[_Header, list[
         votes, colon, order = line.partition(":")
         if not colon:
             raise ValueError(f"{file}, line {number}: {line!r} is not 'votes: order'")
-        ballots.append((number, _number(votes, f"{file}, line {number}"), _groups(file, number, order)))
+        ballots.append((number, _votes(votes, f"{file}, line {number}"), _groups(file, number, order)))
     return header, ballots
 
 
@@ -104,7 +110,7 @@ def _old_layout(file: str, lines: list[tuple[int, str]]) -> tuple[_Header, list[
         votes, comma, order = line.partition(",")
         if not comma:
             raise ValueError(f"{file}, line {number}: {line!r} is not 'votes,order'")
-        ballots.append((number, _number(votes, f"{file}, line {number}"), _groups(file, number, order)))
+        ballots.append((number, _votes(votes, f"{file}, line {number}"), _groups(file, number, order)))
     return header, ballots
 
 
@@ -113,6 +119,13 @@ def _number(text: str, where: str) -> float:
         return float(text)
     except ValueError:
         raise ValueError(f"{where}: {text.strip()!r} is not a number") from None
+
+
+def _votes(text: str, where: str) -> float:
+    votes = _number(text, where)
+    if not 0 <= votes < math.inf:
+        raise ValueError(f"{where}: {text.strip()} votes; expected a finite number of at least 0")
+    return votes
 
 
 def _groups(file: str, number: int, order: str) -> list[list[int]]:
@@ -136,13 +149,15 @@ def _as_data(file: str, header: _Header, ballots: list[_Ballot], last_tie: str) 
             groups = groups[:-1]
         row = _scores(file, number, groups, n)
         votes[row] = votes.get(row, 0.0) + weight
+    different = {tuple(frozenset(group) for group in groups) for _, _, groups in ballots}
     _check_total(file, "NUMBER VOTERS", header, sum(weight for _, weight, _ in ballots))
-    _check_total(file, "NUMBER UNIQUE ORDERS", header, len(ballots))
+    _check_total(file, "NUMBER UNIQUE ORDERS", header, len(different), len(ballots))  # writers count either
     scores = np.array(list(votes), dtype=np.float64).reshape(len(votes), n)
     scores[scores == 0] = np.nan
     weights = np.array(list(votes.values()))
     items = tuple(header.names[index] for index in range(1, n + 1))
-    return RankingData(scores, items, weights, title=header.fields.pop("TITLE", file), notes=header.fields)
+    title = header.fields.pop("TITLE", file)
+    return RankingData(scores, items, weights, title=title, citation=CITATION, notes=dict(header.fields))
 
 
 def _scores(file: str, number: int, groups: list[list[int]], n: int) -> tuple[float, ...]:
@@ -158,7 +173,8 @@ def _scores(file: str, number: int, groups: list[list[int]], n: int) -> tuple[fl
     return tuple(row)
 
 
-def _check_total(file: str, key: str, header: _Header, found: float) -> None:
+def _check_total(file: str, key: str, header: _Header, *found: float) -> None:
+    """Raise unless what the header says under ``key``, if anything, is one of the totals found."""
     announced = header.number(key, file)
-    if announced is not None and abs(announced - found) > 1e-9 * max(1.0, abs(found)):
-        raise ValueError(f"{file} announces {key} {announced:g} and holds {found:g}; the file may have been cut off")
+    if announced is not None and not any(abs(announced - total) <= 1e-9 * max(1.0, abs(total)) for total in found):
+        raise ValueError(f"{file} announces {key} {announced:g} and holds {found[0]:g}; the file may have been cut off")
