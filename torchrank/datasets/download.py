@@ -9,8 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
+from typing import TypeVar
 
 from tqdm import tqdm
+
+Content = TypeVar("Content")
 
 _CHUNK = 2**16
 _ATTEMPTS = 4
@@ -23,7 +26,7 @@ class RemoteFile:
     """A file of a data set.
 
     Attributes:
-        name: what it is called in the cache.
+        name: what it is called in the cache, with folders where it lies in some.
         url: where it comes from; addresses name a commit, so that what they hold does not change.
         sha256: of its bytes; None where only what the file holds is checked, after it was read.
     """
@@ -49,13 +52,28 @@ def obtain(
     progress: bool = True,
     wait: Callable[[float], None] = time.sleep,
 ) -> Path:
-    """The path of a file that is there and whole, downloaded if need be.
+    """The path of a file that is there and whole, downloaded if need be; arguments and errors as for :func:`load`."""
+    load(file, lambda path: None, folder, download=download, progress=progress, wait=wait)
+    return _folder(folder) / file.name
 
-    A download that breaks off goes on where it stopped, in this call or the next; a file whose checksum differs is
-    thrown away and fetched once more.
+
+def load(
+    file: RemoteFile,
+    read: Callable[[Path], Content],
+    folder: str | Path | None = None,
+    *,
+    download: bool = True,
+    progress: bool = True,
+    wait: Callable[[float], None] = time.sleep,
+) -> Content:
+    """What ``read`` makes of a file that is there and whole, downloaded if need be.
+
+    A download that breaks off goes on where it stopped, in this call or the next. A file with another checksum, or one
+    that ``read`` refuses, is fetched anew and replaced, twice at most; what was there stays until the new one is right.
 
     Args:
         file: what is wanted.
+        read: makes something of a path, or raises ``ValueError`` where the file is not the one it should be.
         folder: where it lies or shall lie; None means :func:`cache_folder`. A copy put there by hand is used.
         download: whether it may be fetched.
         progress: show a progress bar.
@@ -63,32 +81,50 @@ def obtain(
 
     Raises:
         FileNotFoundError: it is not there and may not, or cannot, be fetched; the message says what to do by hand.
-        ValueError: its checksum differs, also after it was fetched anew.
+        ValueError: it is another file than expected, also after it was fetched anew.
     """
-    folder = cache_folder() if folder is None else Path(folder)
-    path = folder / file.name
+    path = _folder(folder) / file.name
     by_hand = f"get {file.url} by other means and put it at {path}"
     if path.is_file():
-        if file.sha256 is None or _sha256(path) == file.sha256:
-            return path
-        if not download:
-            raise ValueError(f"{path} is not the file it should be: its SHA-256 is not {file.sha256}; {by_hand}")
+        try:
+            return _checked(file, path, read)
+        except ValueError as error:
+            if not download:
+                message = (
+                    f"{path} is not the file it should be: {error}; delete it and allow the download, or {by_hand}"
+                )
+                raise ValueError(message) from error
     elif not download:
         raise FileNotFoundError(f"{path} is not there and download=False; {by_hand}")
-    folder.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    for last in (False, True):
+    reason: ValueError | None = None
+    for _ in range(2):
         _fetch(file.url, part, by_hand, progress, wait)
-        if file.sha256 is None or _sha256(part) == file.sha256:
-            break
-        part.unlink()
-        if last:
-            raise ValueError(
-                f"{file.url} holds another file than expected: its SHA-256 is not {file.sha256}. "
-                "It may have been changed, or something on the way answered in its place"
-            )
-    part.replace(path)
-    return path
+        try:
+            content = _checked(file, part, read)
+        except ValueError as error:
+            reason = error
+            part.unlink()
+        else:
+            part.replace(path)
+            return content
+    raise ValueError(
+        f"{file.url} holds another file than expected: {reason}. It may have been changed, or something on the way, "
+        f"such as a login page, answered in its place; nothing of it was kept. Try again later, or {by_hand}"
+    ) from reason
+
+
+def _folder(folder: str | Path | None) -> Path:
+    return cache_folder() if folder is None else Path(folder).expanduser()
+
+
+def _checked(file: RemoteFile, path: Path, read: Callable[[Path], Content]) -> Content:
+    """What ``read`` makes of the file at ``path``; ``ValueError`` if its checksum differs, or from ``read``."""
+    found = None if file.sha256 is None else _sha256(path)
+    if found != file.sha256:
+        raise ValueError(f"its SHA-256 is {found}, not {file.sha256}")
+    return read(path)
 
 
 def _fetch(url: str, part: Path, by_hand: str, progress: bool, wait: Callable[[float], None]) -> None:
