@@ -232,12 +232,12 @@ K = kendall_gram(X)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: TopScoringPairs().fit(X, np.zeros(18, int)), r"y has one class only, np.int64\(0\)"),
+        (lambda: TopScoringPairs().fit(X, np.zeros(18, int)), "y has one class only, 0;"),
         (lambda: TopScoringPairs(16).fit(X, TWO), "k=16 is too large; 6 items have 15 pairs"),
         (lambda: TSPSelector(16).fit(X, TWO), "k=16 is too large; 6 items have 15 pairs"),
-        (lambda: TopScoringPairs().fit(np.where(X > 2, np.nan, X), TWO), "Input X contains NaN"),
+        (lambda: TopScoringPairs().fit(np.where(X > 2, np.nan, X), TWO), r"X has NaN \(an unranked item\) at row"),
         (lambda: AllPairsMajorityVote(ties="no").fit(X, TWO), "ties='no' is unknown"),
-        (lambda: KernelFisherDiscriminant().fit(X, ["x"] * 18), "y has one class only, np.str_"),
+        (lambda: KernelFisherDiscriminant().fit(X, ["x"] * 18), "y has one class only, 'x'"),
         (lambda: KernelFisherDiscriminant(kernel="precomputed").fit(K[:4], TWO[:4]), "expected a square matrix"),
         (lambda: KernelFisherDiscriminant(kernel="precomputed").fit(K, TWO).predict(K[:, :5]), "X has 5 features, but"),
         (lambda: GramNormalizer().fit(K[:4]), r"K has shape \(4, 18\); fit takes the square kernel matrix"),

@@ -8,14 +8,17 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from torchrank.classification import AllPairsMajorityVote as AllPairsMajorityVoteModule
 from torchrank.classification import TopScoringPairs as TopScoringPairsModule
 from torchrank.classification import paired_items, top_scoring_pairs
 from torchrank.classification.labels import class_pairs
+from torchrank.estimators.border import check_scores
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.rankings.validate import as_scores
+
+COMPLETE = "pairs compare items of complete rankings: leave the item out, or fill in a score"
 
 
 def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -27,7 +30,7 @@ def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y has one class only, {classes[0]!r}; a classifier needs samples of at least 2")
+        raise ValueError(f"y has one class only, {classes.tolist()[0]!r}; a classifier needs samples of at least two")
     return classes, numbers.reshape(-1)
 
 
@@ -72,7 +75,7 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
             ValueError: NaN, only one class, or ``k`` larger than the number of pairs.
         """
         with all_or_nothing(self):
-            X, y = validate_data(self, X, y, ensure_min_features=2)
+            X, y = check_scores(self, X, y, remedy=COMPLETE)
             self.classes_, numbers = encode_classes(y)
             module = TopScoringPairsModule(self.k, n_classes=len(self.classes_), disjoint=self.disjoint)
             self.model_ = module.fit(as_scores(X)[0], numbers, progress=bool(self.verbose))
@@ -86,7 +89,7 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
         For more than two classes: how many other classes each wins against, plus less than 1/3 either way by margins.
         """
         check_is_fitted(self)
-        return self.model_(as_scores(validate_data(self, X, reset=False))[0]).numpy()
+        return self.model_(as_scores(check_scores(self, X, reset=False, remedy=COMPLETE))[0]).numpy()
 
 
 class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
@@ -116,7 +119,7 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
             ValueError: NaN, or only one class.
         """
         with all_or_nothing(self):
-            X, y = validate_data(self, X, y, ensure_min_features=2)
+            X, y = check_scores(self, X, y, remedy=COMPLETE)
             self.classes_, numbers = encode_classes(y)
             self.model_ = AllPairsMajorityVoteModule(as_scores(X)[0], numbers, ties=self.ties)
         return self
@@ -127,7 +130,8 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
         ``(m, classes)`` for more than two classes, as for :class:`TopScoringPairs`.
         """
         check_is_fitted(self)
-        return self.model_(as_scores(validate_data(self, X, reset=False))[0], progress=bool(self.verbose)).numpy()
+        scores, _ = as_scores(check_scores(self, X, reset=False, remedy=COMPLETE))
+        return self.model_(scores, progress=bool(self.verbose)).numpy()
 
 
 class TSPSelector(SelectorMixin, BaseEstimator):
@@ -162,7 +166,7 @@ class TSPSelector(SelectorMixin, BaseEstimator):
             ValueError: NaN, only one class, or ``k`` larger than the number of pairs.
         """
         with all_or_nothing(self):
-            X, y = validate_data(self, X, y, ensure_min_features=2)
+            X, y = check_scores(self, X, y, remedy=COMPLETE)
             self.classes_, numbers = encode_classes(y)
             options = {"disjoint": self.disjoint, "progress": bool(self.verbose)}
             found = []

@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
+from torchrank.estimators.border import CHOOSE_KERNEL, check_features, check_scores, takes_unranked
 from torchrank.estimators.classification import DecisionMixin, encode_classes
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.kernels.kendall import kendall_gram
@@ -63,7 +64,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
             ValueError: NaN, only one class, a kernel matrix that is not square and symmetric, or an unknown choice.
         """
         with all_or_nothing(self):
-            X, y = validate_data(self, X, y, ensure_min_features=2 if self._on_rankings else 1, **self._legal)
+            X, y = self._checked(X, y)
             self.classes_, numbers = encode_classes(y)
             self.X_fit_ = None if self.kernel == "precomputed" else X
             discriminant = fisher_discriminant(
@@ -80,7 +81,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Discriminant functions ``(m2, classes)``; for two classes that of the second minus that of the first."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._legal)
+        X = self._checked(X, reset=False)
         return self.discriminant_.decision(X if self.X_fit_ is None else self._gram(X, self.X_fit_))
 
     def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -96,22 +97,22 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
 
     @property
     def _on_rankings(self) -> bool:
-        return self.kernel == "kendall" or isinstance(self.kernel, RankKernel)
+        return self.kernel == "kendall" or isinstance(self.kernel, RankKernel) or takes_unranked(self.kernel)
 
     @property
     def _takes_unranked(self) -> bool:
         """Whether NaN, an unranked item, is legal."""
         if self.kernel == "kendall":
             return (self.kernel_params or {}).get("missing", "raise") != "raise"
-        return getattr(self.kernel, "missing", "raise") != "raise"
+        return takes_unranked(self.kernel)
 
-    @property
-    def _legal(self) -> dict[str, Any]:
-        """What samples may be: float64, for rankings also integers that it would round to ties."""
-        return {
-            "dtype": [np.float64, np.int64, np.uint64] if self._on_rankings else np.float64,
-            "ensure_all_finite": "allow-nan" if self._takes_unranked else True,
-        }
+    def _checked(self, X: Any, *y: Any, reset: bool = True) -> Any:
+        """Samples in float64, those of rankings also as integers that it would round to ties."""
+        if self._on_rankings:
+            remedy = None if self._takes_unranked else CHOOSE_KERNEL
+            return check_scores(self, X, *y, reset=reset, remedy=remedy, dtype=[np.float64, np.int64, np.uint64])
+        check = validate_data if self.kernel == "precomputed" else check_features
+        return check(self, X, *y, reset=reset, dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

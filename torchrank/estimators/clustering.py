@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from torchrank import clustering
+from torchrank.estimators.border import CHOOSE_KERNEL, check_scores, takes_unranked
 from torchrank.estimators.fitting import all_or_nothing
 
 
@@ -24,6 +25,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
     verbose: bool
     _learner: ClassVar[type]  # the module, whose settings are the estimator's
     _learner_counts_items: ClassVar[bool] = False  # whether it also has to know how many items there are
+    _remedy: ClassVar[str] = CHOOSE_KERNEL  # what to do about unranked items
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find clusters of the rows of ``X``; ``y`` is ignored.
@@ -69,18 +71,13 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
     @property
     def _takes_unranked(self) -> bool:
         """Whether NaN, an unranked item, is legal."""
-        return getattr(getattr(self, "kernel", None), "missing", "raise") != "raise"
+        return takes_unranked(getattr(self, "kernel", None))
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
-        # Infinite scores are refused, as everywhere in scikit-learn; torchrank itself takes them as extreme ones.
-        checked = validate_data(
-            self,
-            X,
-            reset=reset,
-            ensure_min_features=2 if reset and not self._precomputed else 1,
-            ensure_all_finite="allow-nan" if self._takes_unranked else True,
-        )
-        return np.asarray(checked)
+        if self._precomputed:
+            return np.asarray(validate_data(self, X, reset=reset))
+        remedy = None if self._takes_unranked else self._remedy
+        return np.asarray(check_scores(self, X, reset=reset, remedy=remedy))
 
     def _module(self, n_items: int) -> Any:
         """The module with the estimator's settings."""
@@ -173,6 +170,7 @@ class RankingKMeans(_KMeans):
     """
 
     _learner = clustering.RankingKMeans
+    _remedy = "pass missing='pairwise' to let unranked items cost nothing"
 
     def __init__(
         self,

@@ -7,11 +7,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import (
     _check_feature_names_in,  # pyright: ignore[reportPrivateUsage] - what scikit-learn's own transformers call
     check_is_fitted,
-    validate_data,
 )
 
+from torchrank.estimators.border import check_scores
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.kernels.kendall import kendall_features
+
+_COMPLETE = "complete or drop these rows, or leave the item out"
 
 
 class KendallFeatures(TransformerMixin, BaseEstimator):
@@ -41,7 +43,7 @@ class KendallFeatures(TransformerMixin, BaseEstimator):
             ValueError: NaN, fewer than two items.
         """
         with all_or_nothing(self):
-            validate_data(self, X, ensure_min_features=2)
+            check_scores(self, X, remedy=_COMPLETE)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -51,7 +53,7 @@ class KendallFeatures(TransformerMixin, BaseEstimator):
             ValueError: NaN, other items than in :meth:`fit`, or an unknown variant.
         """
         check_is_fitted(self)
-        return kendall_features(np.asarray(validate_data(self, X, reset=False)), variant=self.variant)
+        return kendall_features(np.asarray(check_scores(self, X, reset=False, remedy=_COMPLETE)), variant=self.variant)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names ``(n(n-1)/2,)`` such as "soup>cake", of items named in :meth:`fit` or here, else x0, x1, ...
@@ -60,6 +62,6 @@ class KendallFeatures(TransformerMixin, BaseEstimator):
             ValueError: names that are not those of :meth:`fit`, or not one for each item.
         """
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = np.asarray(_check_feature_names_in(self, input_features))
         first, second = np.triu_indices(self.n_features_in_, 1)
         return np.array([f"{names[i]}>{names[j]}" for i, j in zip(first, second, strict=True)], dtype=object)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from torchrank.conditional import FitState, KroneckerEigh, kron_edge_rls
 from torchrank.conditional.arguments import symmetric_double
+from torchrank.estimators.border import check_features
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
 from torchrank.metrics import concordance_index
@@ -97,7 +98,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
             ConvergenceWarning: the iterations did not reach ``tol``.
         """
         with all_or_nothing(self):
-            X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+            X, y = check_features(self, X, y, y_numeric=True, dtype=np.float64)
             if np.ndim(self.alpha) != 0:
                 raise ValueError(f"alpha={self.alpha!r} is not a number; KroneckerRLSCV chooses among several")
             self.pair_duals_ = self._fit_graph(self._graph(X), y, np.array([self.alpha]), progress=bool(self.verbose))[
@@ -108,7 +109,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Scores ``(q,)`` of edges, between nodes old or new."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = check_features(self, X, reset=False, dtype=np.float64)
         return self._predict_graph(self._graph(X), self.pair_duals_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -118,7 +119,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
             return float(r2_score(y, predicted, sample_weight=sample_weight))
         if sample_weight is not None:
             raise ValueError("loss='ranking' counts pairs of edges, which sample_weight does not weigh; leave it out")
-        graph = self._graph(np.asarray(validate_data(self, X, reset=False, dtype=np.float64)))
+        graph = self._graph(np.asarray(check_features(self, X, reset=False, dtype=np.float64)))
         return concordance_index(np.asarray(y), predicted, graph.start if self.direction == "outgoing" else graph.end)
 
     def __sklearn_tags__(self) -> Any:

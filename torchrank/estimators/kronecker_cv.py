@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 from tqdm import tqdm
 
 from torchrank.conditional import ConditionalSplit
+from torchrank.estimators.border import check_features
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker import KroneckerRLS
 from torchrank.estimators.kronecker_graph import Graph
@@ -78,7 +78,7 @@ class KroneckerRLSCV(KroneckerRLS):
     def fit(self, X: Any, y: Any) -> "KroneckerRLSCV":
         """Choose ``alpha`` and fit; see :meth:`KroneckerRLS.fit`."""
         with all_or_nothing(self):
-            X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+            X, y = check_features(self, X, y, y_numeric=True, dtype=np.float64)
             if isinstance(self.cv, str):
                 check_choice(self.cv, "cv", EXCLUDES)
             elif not hasattr(self.cv, "split"):

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
 
+from torchrank.estimators.border import RANK, check_features, refuse_words
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.rankings.validate import from_array
@@ -86,7 +87,7 @@ class LabelRankingClusterer(BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: pass the (N, L) label scores"
             )
-        X = validate_data(self, X, dtype=np.float64)
+        X = check_features(self, X, dtype=np.float64)
         self._keep_label_names(Y)
         Y = _label_scores(Y)
         check_consistent_length(X, Y)
@@ -110,7 +111,7 @@ class LabelRankingClusterer(BaseEstimator):
 
     def _features(self, X: Any) -> Tensor:
         check_is_fitted(self)
-        return from_array(np.asarray(validate_data(self, X, reset=False, dtype=np.float64)), "X")
+        return from_array(np.asarray(check_features(self, X, reset=False, dtype=np.float64)), "X")
 
     def _central_scores(self) -> np.ndarray:
         orders = self.model_.central_orders.numpy()
@@ -127,6 +128,7 @@ class LabelRankingClusterer(BaseEstimator):
 
 def _label_scores(Y: Any) -> np.ndarray:
     """A matrix of at least two columns; NaN allowed."""
+    refuse_words(Y, "Y", RANK)
     options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "dtype": np.float64, "input_name": "Y"}
     return check_array(Y, ensure_min_features=2, **options)
 

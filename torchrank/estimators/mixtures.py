@@ -11,6 +11,11 @@ from torchrank.estimators.clustering import RankingClusterer
 from torchrank.models import kernel_gaussian_mixture, kernel_mallows_mixture, mallows_mixture
 from torchrank.models.em import MixtureFit
 
+COMPLETE = (
+    "this is a distribution of total rankings: complete the row, or use KernelGaussianMixture and a kernel that takes "
+    "unranked items"
+)
+
 
 class _Mixture(DensityMixin, RankingClusterer):
     """Methods that all mixtures have, named as those of ``sklearn.mixture.GaussianMixture``."""
@@ -68,6 +73,7 @@ class MallowsMixture(_Mixture):
     """
 
     _learner, _learner_counts_items = mallows_mixture.MallowsMixture, True
+    _remedy = COMPLETE
 
     def __init__(
         self,
@@ -124,6 +130,7 @@ class KernelMallowsMixture(_Mixture):
     """
 
     _learner, _learner_counts_items = kernel_mallows_mixture.KernelMallowsMixture, True
+    _remedy = COMPLETE
 
     def __init__(
         self,

@@ -8,7 +8,8 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from torchrank.clustering.rank_tree import LOOKAHEAD, pruned_rank_tree, rank_tree
+from torchrank.clustering.pruned_rank_tree import pruned_rank_tree
+from torchrank.clustering.rank_tree import LOOKAHEAD, rank_tree
 from torchrank.estimators.label_ranking import LabelRankingClusterer
 from torchrank.rankings.validate import check_choice
 

@@ -1,0 +1,78 @@
+"""What comes in: scikit-learn's checks, and messages that speak of rankings."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+from torch import nn
+
+CHOOSE_KERNEL = "choose a kernel that takes unranked items, such as kernel=KendallKernel(missing='topk')"
+ENCODE = "encode categories as numbers first, as by sklearn.preprocessing.OneHotEncoder"
+RANK = (
+    "scores are numbers, one column for each item, larger = preferred; "
+    "torchrank.datasets.tables.ranking_data(table, form='orders').scores are those of lists of names"
+)
+
+
+def check_features(estimator: BaseEstimator, X: Any, *targets: Any, reset: bool = True, **options: Any) -> Any:
+    """``X`` of features, and what ``targets`` there are, by scikit-learn's ``validate_data`` with its options.
+
+    Raises:
+        ValueError: what ``validate_data`` refuses.
+    """
+    refuse_words(X, "X", ENCODE)
+    return validate_data(estimator, X, *targets, reset=reset, **options)
+
+
+def check_scores(
+    estimator: BaseEstimator, X: Any, *targets: Any, remedy: str | None, reset: bool = True, **options: Any
+) -> Any:
+    """``X`` of scores, and what ``targets`` there are, by scikit-learn's ``validate_data`` with its options.
+
+    Infinite scores are refused, as everywhere in scikit-learn; torchrank itself takes them as extreme ones.
+
+    Args:
+        estimator: whose items are learned, or compared with those learned.
+        X: ``(m, n)`` scores.
+        *targets: ``y``, where there is one.
+        remedy: what to do about NaN, an unranked item; None where it is legal.
+        reset: whether this is a fit.
+        **options: of ``sklearn.utils.check_array``.
+
+    Raises:
+        ValueError: what ``validate_data`` refuses, fewer than two items, and NaN.
+    """
+    refuse_words(X, "X", RANK)
+    options |= {"ensure_all_finite": "allow-nan", "ensure_min_features": 2 if reset else 1}
+    checked = validate_data(estimator, X, *targets, reset=reset, **options)
+    scores = np.asarray(checked[0] if targets else checked)
+    if remedy is not None and np.isnan(scores).any():
+        row, item = np.argwhere(np.isnan(scores))[0]
+        raise ValueError(f"X has NaN (an unranked item) at row {row}, item {item}; {remedy}")
+    return checked
+
+
+def takes_unranked(kernel: Any) -> bool:
+    """Whether a kernel has a rule for unranked items, or a kernel in it has one."""
+    parts = kernel.modules() if isinstance(kernel, nn.Module) else [kernel]
+    return any(getattr(part, "missing", "raise") != "raise" for part in parts)
+
+
+def refuse_words(table: Any, name: str, remedy: str) -> None:
+    """Raise if a cell of a table is a string that is not a number."""
+    cells = np.asarray(table)
+    if cells.dtype.kind not in "OUST":
+        return
+    for (*row, column), cell in np.ndenumerate(np.atleast_1d(cells)):
+        if isinstance(cell, str) and not _is_number(cell):
+            where = f"row {row[0]}, column {column}" if row else f"place {column}"
+            raise ValueError(f"{name} has {str(cell)!r} at {where}; expected numbers: {remedy}")
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
