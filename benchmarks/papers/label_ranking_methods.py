@@ -1,4 +1,7 @@
-"""The methods of Tables 6 to 8: K = 10 rankings, 100 prototypes, and choices made inside the training rows."""
+"""The methods of Tables 6 to 8: K = 10 rankings, 100 prototypes, and choices made inside the training rows.
+
+Two methods go past the tables: there K, too, is chosen among the training rows.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -10,7 +13,8 @@ from torch import Tensor
 from benchmarks.papers.label_ranking_data import LabelRankingSet
 from torchrank import MMPL
 from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
-from torchrank.clustering.rank_tree import pruned_rank_tree, rank_tree
+from torchrank.clustering.pruned_rank_tree import pruned_rank_tree
+from torchrank.clustering.rank_tree import rank_tree
 from torchrank.metrics.label_ranking import label_ranking_loss
 from torchrank.models.mm_pl_settings import EMSettings
 
@@ -72,14 +76,23 @@ def _loss(model: Model, X: Tensor, Y: Tensor) -> float:
     return label_ranking_loss(Y, model.predict(X).detach())
 
 
+def with_clusters(n_clusters: int, method: Fit) -> Fit:
+    """A method with another number of clusters than asked for."""
+    return lambda X, Y, n, seed: method(X, Y, n_clusters, seed)
+
+
 _CELLS = EMSettings(n_updates=0)
 
 
-def _trained(start: str, sigma: float) -> Fit:
+def _trained(start: str, sigma: float, n_prototypes: int = 10) -> Fit:
     """MM-PL with 30,000 updates below 1,000 rows, 100,000 below 3,000, and 200,000 from there on."""
-    fits = [mm_pl(10, EMSettings(start=start, sigma=sigma, n_updates=n)) for n in (30_000, 100_000, 200_000)]
+    settings = [EMSettings(start=start, sigma=sigma, n_updates=n) for n in (30_000, 100_000, 200_000)]
+    fits = [mm_pl(n_prototypes, each) for each in settings]
     return lambda X, Y, n, seed: fits[(len(X) >= 1000) + (len(X) >= 3000)](X, Y, n, seed)
 
+
+# As many prototypes as the paper at most, trained from two kinds of start or left as the cells they start from.
+_PAPER_SIZED = [_trained("cells", 2.0), _trained("tree", 1.0), mm_pl(10, _CELLS), mm_pl(3, _CELLS), mm_pl(1, _CELLS)]
 
 FITS: dict[str, Fit] = {
     "1-Rank": lambda X, Y, n, seed: one_rank(X, Y),
@@ -95,9 +108,15 @@ FITS: dict[str, Fit] = {
     "RT-iter, leaf chosen inside": chosen([iterative_tree(leaf) for leaf in (5, 10, 20, 40, 80)]),
     "MM-PL, 200,000 updates": mm_pl(10, EMSettings(n_updates=200_000)),
     "MM-PL defaults": mm_pl(10, EMSettings()),
-    # As many prototypes as the paper at most, trained from two kinds of start or left as the cells they start from.
-    "MM-PL": chosen(
-        [_trained("cells", 2.0), _trained("tree", 1.0), mm_pl(10, _CELLS), mm_pl(3, _CELLS), mm_pl(1, _CELLS)]
+    "MM-PL": chosen(_PAPER_SIZED),
+    "RT-iter, K chosen inside": chosen([iterative_tree(), *(with_clusters(K, iterative_tree()) for K in (30, 100))]),
+    "MM-PL, K chosen inside": chosen(
+        [
+            *_PAPER_SIZED,
+            with_clusters(30, _trained("cells", 2.0)),
+            with_clusters(100, _trained("cells", 2.0, 3)),
+            with_clusters(100, mm_pl(3, _CELLS)),
+        ]
     ),
 }
 
