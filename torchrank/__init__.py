@@ -11,7 +11,8 @@ from torchrank.classification import (
 )
 from torchrank.clustering import KernelKMeans, RankingKMeans
 from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
-from torchrank.clustering.rank_tree import RankTree, pruned_rank_tree, rank_tree
+from torchrank.clustering.pruned_rank_tree import pruned_rank_tree
+from torchrank.clustering.rank_tree import RankTree, rank_tree
 from torchrank.conditional import (
     KroneckerEigh,
     KroneckerRLS,

@@ -8,7 +8,7 @@ from tests.oracles import label_ranking as oracle
 from torchrank import borda
 from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
 from torchrank.clustering.label_ranking_clusters import ebms, k_o_means, most_frequent
-from torchrank.clustering.rank_tree import Training
+from torchrank.clustering.rank_tree_training import Training
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS, circles, drop_labels
 from torchrank.metrics.label_ranking import label_ranking_loss
 from torchrank.models.mm_pl_orders import strict_scores
@@ -74,7 +74,7 @@ def test_most_frequent_counts_rankings():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_partial_rankings_are_completed_as_near_as_can_be(seed):
-    from torchrank.cpu.rank_tree import complete
+    from torchrank.cpu.completion import complete
 
     X, Y = random_rows(seed, N=30, L=5, missing=0.5)
     rng = np.random.default_rng(seed)
@@ -96,7 +96,7 @@ def test_k_o_means_ends_where_nothing_moves():
     centers = k_o_means(rows, 3, seed=0)
     nearest = torch.from_numpy(rows.distances(centers)).argmin(1)
     for k in range(3):
-        votes = borda(rows.scores[nearest == k], variant="interleaving")
+        votes = borda(torch.from_numpy(data.Y)[nearest == k], variant="interleaving")
         assert torch.equal(strict_scores(votes), centers[k])
     assert {tuple(order) for order in centers.argsort(dim=-1, descending=True).tolist()} == set(CENTRAL_ORDERS)
 

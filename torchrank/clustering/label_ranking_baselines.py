@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from torchrank.clustering.label_ranking_clusters import ebms, k_o_means, most_frequent
-from torchrank.clustering.rank_tree import LOOKAHEAD, RankTree, Training, tree_with_centers
+from torchrank.clustering.rank_tree import LOOKAHEAD, RankTree, tree_with_centers
+from torchrank.clustering.rank_tree_training import Training
 from torchrank.distributions.fit_plackett_luce import fit_plackett_luce
-from torchrank.models.mm_pl_likelihood import squared_distances
+from torchrank.models.mm_pl_likelihood import nearest
 from torchrank.models.mm_pl_orders import strict_scores
 from torchrank.models.mm_pl_start import kmeans
 from torchrank.rankings.validate import check_choice, check_count
@@ -32,7 +33,7 @@ class FeatureClusters:
 
     def predict_cluster(self, X: Tensor) -> Tensor:
         """Clusters ``(N,)`` of the nearest means, int64."""
-        return squared_distances(X, self.means.to(X)).argmin(-1)
+        return nearest(X, self.means.to(X))
 
     def predict(self, X: Tensor) -> Tensor:
         """Scores ``(N, L)`` of the predicted rankings."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from torchrank.aggregation.borda import expected_sign_sums
-from torchrank.clustering.rank_tree import Training
+from torchrank.clustering.rank_tree_training import Training
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.models.mm_pl_orders import strict_scores
 
@@ -33,7 +33,7 @@ def _completed(rows: Training, partial: Tensor) -> Tensor:
     """Orders of partial rankings with each unranked label put where it contradicts the neighbours' ranking least."""
     from scipy.spatial import KDTree
 
-    from torchrank.cpu.rank_tree import complete  # numba takes half a second to import
+    from torchrank.cpu.completion import complete  # numba takes half a second to import
 
     neighbors = KDTree(rows.X).query(rows.X[partial.numpy()], k=min(_NEIGHBORS, len(rows.X)))[1]
     votes = rows.votes[torch.from_numpy(neighbors.reshape(int(partial.sum()), -1))].mean(1)

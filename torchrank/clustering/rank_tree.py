@@ -1,23 +1,18 @@
 """RankTree: decision trees on features whose leaves hold one of K central rankings."""
 
-import heapq
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.aggregation.borda import expected_sign_sums
+from torchrank.clustering.rank_tree_training import Nodes, Training
 from torchrank.cpu.parallel import run_tiles
-from torchrank.kernels.kendall import kendall_distance
 from torchrank.models.mm_pl_orders import strict_scores
-from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.validate import check_at_least, check_choice, check_count, check_features
+from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
 STARTS = ("rows", "random")
 LOOKAHEAD = 20.0
-_GRID = 512  # thetas in the table of mean distances
 
 
 @dataclass(frozen=True)
@@ -76,32 +71,6 @@ class RankTree:
     def predict(self, X: Tensor) -> Tensor:
         """Scores ``(N, L)`` of the predicted rankings: those of the cluster's centre."""
         return self.centers[self.predict_cluster(X)]
-
-
-class Training:
-    """Rows to grow trees from: features, their orders, rankings and votes."""
-
-    def __init__(self, X: Tensor, Y: Tensor) -> None:
-        check_features(X, Y)
-        features = X.detach().to("cpu", torch.float64)
-        self.X = np.ascontiguousarray(features.numpy())
-        self.ranks, pairs = dense_ranks(Y.detach().cpu(), "allow", "Y")
-        self.pairs = int(pairs.sum())  # that rows order
-        self.scores = self.ranks.double().masked_fill(self.ranks < 0, torch.nan)
-        self.votes = (Y.shape[1] + 1 + expected_sign_sums(self.ranks, "interleaving")) / 2
-        self.by_feature = np.ascontiguousarray(self.X.argsort(axis=0, kind="stable").T.astype(np.int32))
-        if self.pairs == 0:
-            raise ValueError("Y has no row that ranks two labels differently; there is nothing to learn from")
-
-    def distances(self, centers: Tensor) -> np.ndarray:
-        """Pairs of labels ``(N, K)`` that each row and each central ranking order differently."""
-        return kendall_distance(self.scores, centers.double(), tie_penalty=0.0, missing="pairwise").numpy()
-
-    def central_scores(self, cluster: Tensor, otherwise: Tensor) -> Tensor:
-        """Mean votes of each cluster's rows; those of ``otherwise`` (K, L) for a cluster without rows."""
-        sums = torch.zeros_like(otherwise).index_add_(0, cluster, self.votes)
-        rows = cluster.bincount(minlength=len(otherwise))[:, None]
-        return torch.where(rows > 0, strict_scores(sums / rows.clamp(min=1)), otherwise)
 
 
 def tree_with_centers(
@@ -233,7 +202,7 @@ def _grow(rows: Training, centers: Tensor, growth: _Growth) -> tuple[RankTree, T
     """A tree for given rankings, and the cluster of each row."""
     from torchrank.cpu import rank_tree as engine  # numba takes half a second to import
 
-    nodes, leaf = _Nodes.room_for(len(rows.X), growth.min_leaf), np.empty(len(rows.X), np.int64)
+    nodes, leaf = Nodes.room_for(len(rows.X), growth.min_leaf), np.empty(len(rows.X), np.int64)
     n = engine.grow(
         rows.X, rows.by_feature.copy(), rows.distances(centers), growth.min_leaf, growth.lookahead, *nodes.arrays, leaf
     )
@@ -244,132 +213,3 @@ def _grow(rows: Training, centers: Tensor, growth: _Growth) -> tuple[RankTree, T
     feature, threshold, children, cluster = (torch.from_numpy(array) for array in nodes.arrays)
     tree = RankTree(feature, threshold, children, cluster, centers)
     return tree, tree.cluster[torch.from_numpy(leaf)]
-
-
-@dataclass(frozen=True)
-class _Nodes:
-    feature: np.ndarray
-    threshold: np.ndarray
-    children: np.ndarray
-    cluster: np.ndarray
-
-    @classmethod
-    def room_for(cls, n_rows: int, min_leaf: int) -> "_Nodes":
-        size = 2 * max(1, n_rows // min_leaf) + 1
-        return cls(
-            np.full(size, -1), np.zeros(size), np.zeros((size, 2), dtype=np.int64), np.zeros(size, dtype=np.int64)
-        )
-
-    @property
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        return self.feature, self.threshold, self.children, self.cluster
-
-    def first(self, n: int) -> "_Nodes":
-        return _Nodes(*(array[:n].copy() for array in self.arrays))
-
-
-def pruned_rank_tree(X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, theta_cap: float = 10.0) -> RankTree:
-    """RT_prune: the label ranking tree of Cheng, Hühn and Hüllermeier (2009), pruned to at most K rankings.
-
-    Every node has its own Borda ranking, and splits make the rankings of both sides agree: they maximise the mean of
-    Mallows' theta over rows (equation 16), capped since a side of equal rankings would decide alone. Then, as long as
-    the leaves hold more than K different rankings and are more than K, the two leaves under one parent that lower the
-    loss least are cut off (equation 17). Where a node ranks no row's label, the label stays in the middle.
-
-    Args:
-        X: ``(N, d)`` features.
-        Y: ``(N, L)`` scores, ties and NaN allowed.
-        n_clusters: K.
-        min_leaf: fewest rows of a leaf.
-        theta_cap: largest theta, above 0.
-
-    Raises:
-        ValueError: as :func:`rank_tree`.
-    """
-    from torchrank.cpu import rank_tree as engine
-
-    check_count(n_clusters, "n_clusters", least=1)
-    check_count(min_leaf, "min_leaf", least=1)
-    if not 0 < theta_cap < math.inf:
-        raise ValueError(f"theta_cap={theta_cap!r} is out of range; it must be positive and finite")
-    rows = Training(X, Y)
-    nodes = _Nodes.room_for(len(rows.X), min_leaf)
-    L = Y.shape[1]
-    order, loss = np.zeros((len(nodes.feature), L), np.int64), np.zeros(len(nodes.feature))
-    thetas = np.linspace(0, theta_cap, _GRID)
-    distances = np.array([mean_mallows_distance(theta, L) for theta in thetas]) / (L * (L - 1) / 2)
-    splits = nodes.feature, nodes.threshold, nodes.children
-    n = engine.grow_by_spread(
-        rows.X, rows.by_feature.copy(), rows.votes.numpy(), rows.ranks.numpy(), min_leaf, distances, thetas, *splits,
-        order, loss,
-    )  # fmt: skip
-    nodes, order = nodes.first(n), order[:n]
-    feature = _cut_back(nodes, order, loss, n_clusters)
-    reached = _leaves(feature, nodes.children)
-    distinct, which = np.unique(order[reached], axis=0, return_inverse=True)
-    nodes.cluster[reached] = which.reshape(-1)
-    centers = np.empty(distinct.shape)
-    np.put_along_axis(centers, distinct, np.arange(L, 0, -1.0)[None], axis=1)
-    return RankTree(
-        torch.from_numpy(feature),
-        torch.from_numpy(nodes.threshold),
-        torch.from_numpy(nodes.children),
-        torch.from_numpy(nodes.cluster),
-        torch.from_numpy(centers),
-    ).to(X.device)
-
-
-def _cut_back(nodes: _Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Features of the splits that remain, -1 elsewhere."""
-    feature = nodes.feature.copy()
-    parent = np.full(len(feature), -1)
-    inner = np.flatnonzero(feature >= 0)
-    parent[nodes.children[inner]] = inner[:, None]
-
-    def gain(node: int) -> float:
-        return loss[node] - loss[nodes.children[node]].sum()
-
-    def ends(node: int) -> bool:
-        return bool((feature[nodes.children[node]] < 0).all())
-
-    leaves = _leaves(feature, nodes.children)
-    held: dict[bytes, int] = {}
-    for leaf in leaves:
-        held[order[leaf].tobytes()] = held.get(order[leaf].tobytes(), 0) + 1
-    n_leaves = len(leaves)
-    queue = [(gain(node), node) for node in inner.tolist() if ends(node)]
-    heapq.heapify(queue)
-    while len(held) > n_clusters and n_leaves > n_clusters:
-        _, node = heapq.heappop(queue)
-        for leaf in nodes.children[node]:
-            key = order[leaf].tobytes()
-            held[key] -= 1
-            if not held[key]:
-                del held[key]
-        held[order[node].tobytes()] = held.get(order[node].tobytes(), 0) + 1
-        feature[node] = -1
-        n_leaves -= 1
-        above = int(parent[node])
-        if above >= 0 and ends(above):
-            heapq.heappush(queue, (gain(above), above))
-    return feature
-
-
-def _leaves(feature: np.ndarray, children: np.ndarray) -> np.ndarray:
-    """Leaves that the root reaches."""
-    leaves, nodes = [], [0]
-    while nodes:
-        node = nodes.pop()
-        if feature[node] < 0:
-            leaves.append(node)
-        else:
-            nodes += children[node].tolist()
-    return np.array(leaves)
-
-
-def mean_mallows_distance(theta: float, n: int) -> float:
-    """Mean number of discordant pairs of n items under the Mallows model with concentration ``theta`` of at least 0."""
-    if theta < 1e-6:  # the limit; the difference below cancels
-        return n * (n - 1) / 4
-    j = np.arange(1, n + 1)
-    return float(n * math.exp(-theta) / -math.expm1(-theta) - (j * np.exp(-j * theta) / -np.expm1(-j * theta)).sum())

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from torchrank.distributions.choices import log_prob
 from torchrank.models.mm_pl_fit import MMPLFit, fit_mixture
-from torchrank.models.mm_pl_likelihood import Mixture, log_gates, squared_distances
+from torchrank.models.mm_pl_likelihood import Mixture, log_gates, nearest
 from torchrank.models.mm_pl_orders import Missing, label_choices, strict_scores, untied_ranks
 from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.rankings.validate import check_choice, check_count
@@ -117,7 +117,7 @@ class MMPL(nn.Module):
     def predict_cluster(self, X: Tensor) -> Tensor:
         """Clusters ``(N,)`` of the nearest prototypes, int64."""
         self._check_features(X)
-        return self.membership[squared_distances(X, self.prototypes).argmin(-1)]
+        return self.membership[nearest(X, self.prototypes)]
 
     def predict(self, X: Tensor, *, method: str = "nearest") -> Tensor:
         """Predicted rankings as scores ``(N, L)``, larger = preferred.

@@ -8,11 +8,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.kendall import kendall_distance
 from torchrank.linalg import ConvergenceWarning
 from torchrank.models.mm_pl_em import Plan, Rows, run_pass
-from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
-from torchrank.models.mm_pl_orders import Missing, label_choices, label_votes, strict_scores, untied_ranks
+from torchrank.models.mm_pl_likelihood import Mixture, nearest
+from torchrank.models.mm_pl_orders import (
+    Missing,
+    discordant_pairs,
+    label_choices,
+    label_votes,
+    strict_scores,
+    untied_ranks,
+)
 from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.models.mm_pl_start import mm_logits, spacing, start_at_random, start_from_cells, start_from_tree
 from torchrank.ops.dense_ranks import dense_ranks
@@ -168,7 +174,7 @@ def recenter(rows: Rows, mixture: Mixture, prior: float) -> Mixture:
     By turns, as long as the loss falls. Then scores are fitted to the same rows and sorted into the order of the votes.
     """
     K = len(mixture.logits)
-    cell = squared_distances(rows.X, mixture.prototypes).argmin(-1)
+    cell = nearest(rows.X, mixture.prototypes)
     filled = torch.bincount(cell, minlength=len(mixture.prototypes)) > 0
     membership, centers = mixture.membership, mixture.logits.double()
     best, least = (membership, centers), math.inf
@@ -195,12 +201,12 @@ def recenter(rows: Rows, mixture: Mixture, prior: float) -> Mixture:
 
 def center_distances(ranks: Tensor, logits: Tensor) -> Tensor:
     """For each row and each central ranking, the share of the row's pairs of labels that it orders the other way."""
-    scores = ranks.to(torch.float64).masked_fill(ranks < 0, torch.nan)
-    return kendall_distance(scores, strict_scores(logits), tie_penalty=0.0, normalize=True, missing="pairwise")
+    ranked = (ranks >= 0).sum(1, keepdim=True)
+    return discordant_pairs(ranks, strict_scores(logits)) / (ranked * (ranked - 1) // 2).clamp(min=1)
 
 
 def nearest_loss(X: Tensor, ranks: Tensor, mixture: Mixture) -> float:
     """loss_LR of the nearest prototype's cluster, over rows that order a pair."""
-    cluster = mixture.membership[squared_distances(X, mixture.prototypes).argmin(-1)]
+    cluster = mixture.membership[nearest(X, mixture.prototypes)]
     distances = center_distances(ranks, mixture.logits).gather(1, cluster[:, None])[:, 0]
     return float(distances[(ranks >= 0).sum(1) > 1].mean())

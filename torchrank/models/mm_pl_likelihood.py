@@ -40,6 +40,17 @@ def squared_distances(X: Tensor, centers: Tensor) -> Tensor:
     return x.square().sum(-1, keepdim=True) - 2 * x @ m.T + m.square().sum(-1)
 
 
+def nearest(X: Tensor, centers: Tensor) -> Tensor:
+    """The nearest centre ``(N,)`` of each row, int64; the origin is moved among the centres for precision."""
+    origin = centers.detach().mean(0)
+    return nearest_about_origin(X - origin, centers - origin)
+
+
+def nearest_about_origin(X: Tensor, centers: Tensor) -> Tensor:
+    """As :func:`nearest`, for features whose means are small beside their deviations."""
+    return torch.addmm(centers.square().sum(-1) / 2, X, centers.T, alpha=-1).argmin(-1)
+
+
 def log_sums(terms: Tensor, group: Tensor, n_groups: int) -> Tensor:
     """Logarithms of the sums of exponentials ``(N, n_groups)`` of terms ``(N, M)`` by group ``(M,)``."""
     index = group.expand_as(terms)

@@ -10,6 +10,8 @@ from torchrank.distributions.choices import Choices, choices_of
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.validate import check_choice, refuse_ties
 
+_BLOCK = 2**18  # entries of a table of label pairs; it stays in a processor's cache
+
 MISSING = ("interleaving", "topk")
 # What an unranked label means: "interleaving", nothing, so that only ranked labels are compared; "topk", less preferred
 # than all ranked ones; or an (N,) bool tensor, True for top-k rows.
@@ -52,6 +54,25 @@ def strict_scores(scores: Tensor) -> Tensor:
     order = scores.argsort(dim=-1, descending=True, stable=True)
     points = torch.arange(L, 0, -1, dtype=torch.float64, device=scores.device).expand_as(order)
     return torch.empty(order.shape, dtype=torch.float64, device=scores.device).scatter_(-1, order, points)
+
+
+def discordant_pairs(ranks: Tensor, centers: Tensor) -> Tensor:
+    """Pairs of labels that a row and a central ranking order differently, ``(N, K)`` float64.
+
+    Pairs that either ties or leaves out are not counted. Their numbers are exact up to 2^24.
+
+    Args:
+        ranks: ``(N, L)`` dense ranks, -1 = unranked.
+        centers: ``(K, L)`` scores without NaN.
+    """
+    against = (centers[:, None, :] > centers[:, :, None]).flatten(1).to(torch.float32).T
+    pairs = torch.empty(len(ranks), len(centers), dtype=torch.float64, device=ranks.device)
+    rows = max(1, _BLOCK // max(1, ranks.shape[1] ** 2))
+    for block, counts in zip(ranks.split(rows), pairs.split(rows), strict=True):
+        below = block[:, None, :]
+        prefers = (block[:, :, None] > below) & (below >= 0)
+        counts.copy_(prefers.flatten(1).to(torch.float32) @ against)
+    return pairs
 
 
 def _topk_rows(ranks: Tensor, missing: Missing) -> Tensor | None:

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from torchrank.clustering.rank_tree import rank_tree
 from torchrank.distributions.choices import Choices, choice_statistics, mm_update
-from torchrank.models.mm_pl_likelihood import Mixture, squared_distances
+from torchrank.models.mm_pl_likelihood import Mixture, nearest, nearest_about_origin, squared_distances
 
 _PL_STEPS = 10
 _ROWS_PER_CELL = 100  # that K-means looks at; it divides the features well enough by a part of many rows
@@ -34,10 +34,10 @@ def kmeans(
     best: tuple[float, Tensor, Tensor] | None = None
     for _ in range(n_starts):
         centers = _spread_rows(X, k, mass, generator)
-        labels = _nearest(X, centers)
+        labels = nearest_about_origin(X, centers)
         for _ in range(max_iter):
             centers = _weighted_means(X, labels, mass, centers)
-            previous, labels = labels, _nearest(X, centers)
+            previous, labels = labels, nearest_about_origin(X, centers)
             if int((previous != labels).sum()) <= _MOVING * len(X):
                 break
         cost = float(((X - centers[labels]).square().sum(-1) * mass).sum())
@@ -47,21 +47,17 @@ def kmeans(
     return best[1], best[2]
 
 
-def _nearest(X: Tensor, centers: Tensor) -> Tensor:
-    return torch.addmm(centers.square().sum(-1) / 2, X, centers.T, alpha=-1).argmin(-1)
-
-
 def _spread_rows(X: Tensor, k: int, mass: Tensor, generator: torch.Generator) -> Tensor:
     """Draw k rows, each with chance proportional to its squared distance to those before: k-means++."""
     chosen = [int(torch.multinomial(mass, 1, generator=generator))]
-    nearest = squared_distances(X, X[chosen]).amin(-1).clamp(min=0)
+    distance = squared_distances(X, X[chosen]).amin(-1).clamp(min=0)
     for _ in range(k - 1):
-        chances = nearest * mass
+        chances = distance * mass
         total = chances.sum()
         if not total > 1e-12 * mass.sum():  # no more distinct rows: the rest repeats
             chances = mass
         chosen.append(int(torch.multinomial(chances, 1, generator=generator)))
-        nearest = torch.minimum(nearest, (X - X[chosen[-1]]).square().sum(-1))
+        distance = torch.minimum(distance, (X - X[chosen[-1]]).square().sum(-1))
     return X[chosen]
 
 
@@ -109,10 +105,11 @@ def start_from_cells(
     """Prototypes from K-means with one cell each; clusters from K-means on the cells' mean votes."""
     some = torch.randperm(len(X), generator=generator, device=X.device)[: _ROWS_PER_CELL * n_prototypes]
     prototypes, _ = kmeans(X[some], n_prototypes, generator, max_iter=_LLOYD_STEPS)
-    cell = _nearest(X, prototypes)
+    cell = nearest_about_origin(X, prototypes)
     rows = torch.bincount(cell, minlength=n_prototypes).to(X)
-    nearest_row = squared_distances(prototypes, X).argmin(-1)
-    mean_votes = _weighted_means(votes, cell, torch.ones_like(votes[:, 0]), votes[nearest_row])
+    votes_nearby, empty = votes.new_zeros(n_prototypes, votes.shape[1]), rows == 0
+    votes_nearby[empty] = votes[nearest(prototypes[empty], X)]
+    mean_votes = _weighted_means(votes, cell, torch.ones_like(votes[:, 0]), votes_nearby)
     _, membership = kmeans(mean_votes, n_clusters, generator, weights=rows.clamp(min=1e-3), n_starts=_VOTE_STARTS)
     logits = mm_logits(choices, membership[cell], n_clusters, prior).to(X)
     return Mixture(prototypes, membership, logits, X.new_ones(()))
