@@ -70,24 +70,29 @@ def resumed(arguments: argparse.Namespace, n_rows: int, n_folds: int, folder: Pa
 def draw(point: Point, arguments: argparse.Namespace, folder: Path) -> None:
     """Figure 14, a row of panels for each measure, and figure 15."""
     how = f"{arguments.rows:,} rows, {arguments.folds} of 5 folds, {arguments.reading} reading"
-    figure, axes = plt.subplots(2, len(SETS), figsize=(9.5, 7.5), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(2, len(SETS), figsize=(11, 7.5), squeeze=False, layout="constrained")
     for column, name in enumerate(SETS):
         for axis, (measured, label) in zip(axes[:, column], MEASURES.items(), strict=True):
             for method in METHODS:
                 values = [point(name, method, n_clusters, 0.0)[measured] for n_clusters in CLUSTERS]
                 _curve(axis, CLUSTERS, values, method)
             axis.set(xlabel="clusters K", ylabel=label, title=name, xticks=CLUSTERS)
-    axes[0][-1].legend(fontsize="x-small")
+    _legend(figure)
     figure.suptitle(f"Figure 14: {how}")
     figure.savefig(folder / f"{NAME}_clusters.png", dpi=100)
-    figure, axes = plt.subplots(1, len(SETS), figsize=(9.5, 4.2), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(1, len(SETS), figsize=(11, 4.2), squeeze=False, layout="constrained")
     for axis, name in zip(axes[0], SETS, strict=True):
         for method in METHODS:
             _curve(axis, RATES, [point(name, method, K, rate)["loss"] for rate in RATES], method)
         axis.set(xlabel="share of missing labels", ylabel=MEASURES["loss"], title=f"{name}, K = {K}")
-    axes[0][0].legend(fontsize="x-small")
+    _legend(figure)
     figure.suptitle(f"Figure 15: {how}")
     figure.savefig(folder / f"{NAME}_missing.png", dpi=100)
+
+
+def _legend(figure: Any) -> None:
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", fontsize="small")
 
 
 def _curve(axis: Any, x: Sequence[float], y: Sequence[float], method: str) -> None:

@@ -1,12 +1,15 @@
 """Synthetic data: Tables 3 and 4, Figures 7 to 9 and the first two rows of Table 6 of Grbovic et al. (2013).
 
-``python -m benchmarks.papers.label_ranking_synthetic [--seeds 10] [--quick]``. For each data set (checker in both
+``python -m benchmarks.papers.label_ranking_synthetic [--seeds 10] [--quick]``; runs that stand in the results already
+are not repeated, so that it can be stopped and resumed. For each data set (checker in both
 readings of its layout), share of missing labels and method: how often all three central rankings are found, how many on
 average, the loss on new complete rows, and how compact the clusters are. K = 3, 30 prototypes for each cluster.
 """
 
 import argparse
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -17,7 +20,8 @@ import numpy as np
 import torch
 
 from benchmarks.papers.label_ranking_methods import FITS, Fit, mm_pl
-from benchmarks.registry import RESULTS, Recorder
+from benchmarks.papers.label_ranking_results import Row, add_options, finished, results_folder
+from benchmarks.registry import Recorder
 from torchrank import EMSettings
 from torchrank.datasets.data import RankingData
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS, checker, circles
@@ -25,7 +29,14 @@ from torchrank.metrics.label_ranking import d_feat, d_knh, delta_rank, label_ran
 
 NAME = "label_ranking_synthetic"
 SHOWN = ("Km-Mal", "Km-PL", "Naive-Km", "Naive-RT", "EBMS-RT", "K-o'm-RT", "RT-prune", "RT-iter", "RT-iter as printed")
-METHODS: dict[str, Fit] = {**{name: FITS[name] for name in SHOWN}, "MM-PL": mm_pl(30, EMSettings())}
+MM_PL = f"MM-PL, {EMSettings().n_updates:,} updates"
+METHODS: dict[str, Fit] = {**{name: FITS[name] for name in SHOWN}, MM_PL: mm_pl(30, EMSettings())}
+
+
+KINDS = ("circles", "checker, quadrants", "checker, corners")
+RATES = (0.0, 0.3, 0.6)
+COLUMNS = ("data", "missing", "method", "seed")
+Runs = dict[tuple[str, float, str], list[Row]]  # by data, share of missing labels, method
 
 
 def make(name: str, missing: float, seed: int) -> RankingData:
@@ -35,7 +46,7 @@ def make(name: str, missing: float, seed: int) -> RankingData:
     return checker(layout=name.removeprefix("checker, "), missing=missing, seed=seed)
 
 
-def measure(name: str, missing: float, method: str, seed: int) -> dict[str, Any]:
+def measure(name: str, missing: float, method: str, seed: int) -> Row:
     """One fit, judged on new rows."""
     train, test = make(name, missing, seed), make(name, 0.0, 1000 + seed)
     X, Y = torch.from_numpy(train.X), torch.from_numpy(train.Y)
@@ -58,27 +69,26 @@ def measure(name: str, missing: float, method: str, seed: int) -> dict[str, Any]
     }
 
 
-def picture(points: dict[str, dict[str, list[float]]]) -> None:
+def picture(runs: Runs, folder: Path) -> None:
     """Figure 7: compactness in the space of rankings against that in the space of features, complete rankings."""
-    figure, axes = plt.subplots(2, len(points), figsize=(4.2 * len(points), 7), squeeze=False, layout="constrained")
-    for column, (name, methods) in enumerate(points.items()):
-        for row, measure_name in enumerate(("d_knh", "d_feat")):
-            axis = axes[row][column]
-            for number, method in enumerate(METHODS):
-                x, y = methods[f"{method} {measure_name}"], methods[f"{method} delta_rank"]
-                axis.scatter(np.mean(x), np.mean(y), label=method, marker="os^vDP*X<>"[number], s=60)
-            axis.set(xlabel=measure_name, ylabel="Δ_rank (1 - τ)", title=name)
-    axes[0][-1].legend(fontsize="small")
-    figure.savefig(RESULTS / f"{NAME}_compactness.png", dpi=110)
+    figure, axes = plt.subplots(2, len(KINDS), figsize=(4.2 * len(KINDS) + 2, 7), squeeze=False, layout="constrained")
+    for column, kind in enumerate(KINDS):
+        for axis, measured in zip(axes[:, column], ("d_knh", "d_feat"), strict=True):
+            for method, marker in zip(METHODS, "os^vDP*X<>", strict=True):
+                x, y = (np.mean([run[name] for run in runs[kind, 0.0, method]]) for name in (measured, "delta_rank"))
+                axis.scatter(x, y, label=method, marker=marker, s=60)
+            axis.set(xlabel=measured, ylabel="Δ_rank (1 - τ)", title=kind)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", fontsize="small")
+    figure.savefig(folder / f"{NAME}_compactness.png", dpi=110)
 
 
-def regions(seed: int = 0) -> None:
+def regions(folder: Path, seed: int = 0) -> None:
     """Figures 8 and 9: the regions that methods find, complete rankings; colours are distances to 123456."""
-    names = ("Km-Mal", "K-o'm-RT", "RT-prune", "RT-iter as printed", "RT-iter", "MM-PL")
-    kinds = ("circles", "checker, quadrants", "checker, corners")
-    figure, axes = plt.subplots(len(kinds), len(names) + 1, figsize=(2.6 * (len(names) + 1), 8), layout="constrained")
+    names = ("Km-Mal", "K-o'm-RT", "RT-prune", "RT-iter as printed", "RT-iter", MM_PL)
+    figure, axes = plt.subplots(len(KINDS), len(names) + 1, figsize=(2.6 * (len(names) + 1), 8), layout="constrained")
     place = np.arange(6)
-    for row, kind in enumerate(kinds):
+    for row, kind in enumerate(KINDS):
         data = make(kind, 0.0, seed)
         extent = float(np.abs(data.X).max())
         grid = np.stack(np.meshgrid(*[np.linspace(-extent, extent, 200)] * 2), axis=-1).reshape(-1, 2)
@@ -92,19 +102,33 @@ def regions(seed: int = 0) -> None:
             axis.scatter(*X.T, c=distance, s=1, cmap="viridis", vmin=0, vmax=15)
             axis.set(xticks=[], yticks=[], title=title if row == 0 else "", ylabel=kind if title == "data" else "")
             axis.set_aspect("equal")
-    figure.savefig(RESULTS / f"{NAME}_regions.png", dpi=90)
+    figure.savefig(folder / f"{NAME}_regions.png", dpi=90)
 
 
-def main() -> None:
-    """Measure, tabulate and draw."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--quick", action="store_true", help="circles, complete, one seed")
-    arguments = parser.parse_args()
-    kinds = ["circles"] if arguments.quick else ["circles", "checker, quadrants", "checker, corners"]
-    rates = [0.0] if arguments.quick else [0.0, 0.3, 0.6]
-    seeds = 1 if arguments.quick else arguments.seeds
-    recorder, points = Recorder(NAME), {}
+def resumed(kinds: Sequence[str], rates: Sequence[float], seeds: int, folder: Path) -> Runs:
+    """All runs: those in the results, and the others, which are appended to them."""
+    recorder = Recorder(NAME, folder)
+    known, runs = finished(recorder.path, COLUMNS), {}
+    for kind in kinds:
+        for missing in rates:
+            for method in METHODS:
+                for seed in range(seeds):
+                    key = (kind, missing, method, seed)
+                    if key not in known:
+                        known[key] = dict(zip(COLUMNS, key, strict=True)) | measure(*key)
+                        recorder.append(**known[key])
+                runs[kind, missing, method] = [known[kind, missing, method, seed] for seed in range(seeds)]
+                print(kind, missing, method, _cell(runs[kind, missing, method]), flush=True)
+    return runs
+
+
+def _cell(runs: list[Row]) -> str:
+    found = np.array([run["found"] for run in runs])
+    return f"{(found == 3).sum()} / {found.mean():.1f} / {np.mean([run['loss'] for run in runs]):.3f}"
+
+
+def table(runs: Runs, seeds: int) -> str:
+    """Tables 3 and 4 as Markdown."""
     lines = [
         "# Tables 3 and 4 of Grbovic et al. (2013): central rankings on synthetic data",
         "",
@@ -114,26 +138,24 @@ def main() -> None:
         "| data | missing | " + " | ".join(METHODS) + " |",
         "| --- | --- |" + " --- |" * len(METHODS),
     ]
-    for kind in kinds:
-        for missing in rates:
-            cells = []
-            for method in METHODS:
-                runs = [measure(kind, missing, method, seed) for seed in range(seeds)]
-                for seed, row in enumerate(runs):
-                    recorder.append(data=kind, missing=missing, method=method, seed=seed, **row)
-                found = np.array([row["found"] for row in runs])
-                cells.append(
-                    f"{(found == 3).sum()} / {found.mean():.1f} / {np.mean([row['loss'] for row in runs]):.3f}"
-                )
-                if missing == 0:
-                    for name in ("delta_rank", "d_feat", "d_knh"):
-                        points.setdefault(kind, {})[f"{method} {name}"] = [row[name] for row in runs]
-                print(kind, missing, method, cells[-1], flush=True)
-            lines.append(f"| {kind} | {100 * missing:.0f} % | " + " | ".join(cells) + " |")
+    for kind, missing in dict.fromkeys((kind, missing) for kind, missing, _ in runs):
+        cells = [_cell(runs[kind, missing, method]) for method in METHODS]
+        lines.append(f"| {kind} | {100 * missing:.0f} % | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, tabulate and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=10)
+    add_options(parser, "circles, complete, one seed, no pictures")
+    arguments = parser.parse_args(argv)
+    folder, seeds = results_folder(arguments), 1 if arguments.quick else arguments.seeds
+    runs = resumed(KINDS[:1], RATES[:1], seeds, folder) if arguments.quick else resumed(KINDS, RATES, seeds, folder)
+    (folder / f"{NAME}.md").write_text(table(runs, seeds))
     if not arguments.quick:
-        (RESULTS / f"{NAME}.md").write_text("\n".join(lines) + "\n")
-        picture(points)
-        regions()
+        picture(runs, folder)
+        regions(folder)
 
 
 if __name__ == "__main__":
