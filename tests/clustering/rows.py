@@ -9,7 +9,7 @@ NAN = math.nan
 
 
 def random_rows(seed=0, N=40, d=2, L=4, missing=0.0):
-    """Features that many rows share, between which no split may fall, and rankings that have nothing to do with them."""
+    """Features that many rows share, between which no split may fall, and rankings without a structure."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 6, (N, d)).astype(float)
     Y = rng.permuted(np.broadcast_to(np.arange(1.0, L + 1), (N, L)), axis=1)
