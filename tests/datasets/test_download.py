@@ -1,61 +1,22 @@
 """Downloads from a real server on this machine that truncates, interrupts, refuses and lies."""
 
 import hashlib
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from torchrank.datasets.download import RemoteFile, cache_folder, obtain
+from tests.datasets.server import Server
+from torchrank.datasets.download import RemoteFile, cache_folder, load, obtain
 
 CONTENT = bytes(range(256)) * 1000
 SHA = hashlib.sha256(CONTENT).hexdigest()
 
 
-class Server:
-    """Answers from a list of behaviours, then as it should; keeps what was asked for."""
-
-    def __init__(self):
-        self.behaviours, self.ranges = [], []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                outer.answer(self)
-
-            def log_message(self, format, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/file.csv"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def answer(self, request):
-        wanted = request.headers.get("Range")
-        self.ranges.append(wanted)
-        behaviour = self.behaviours.pop(0) if self.behaviours else "whole"
-        if isinstance(behaviour, int):
-            request.send_error(behaviour)
-            return
-        start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and behaviour != "no ranges" else 0
-        if start >= len(CONTENT):
-            request.send_error(416)
-            return
-        body = b"<html>please log in</html>" if behaviour == "lie" else CONTENT[start:]
-        request.send_response(206 if start else 200)
-        if behaviour != "no length":
-            request.send_header("Content-Length", str(len(body)))
-        request.end_headers()
-        request.wfile.write(body[: len(body) // 2] if behaviour == "cut" else body)
-
-
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Server()
+    server = Server(lambda path: CONTENT)
     yield server
-    server.http.shutdown()
-    server.http.server_close()
+    server.close()
 
 
 @pytest.fixture
@@ -63,7 +24,11 @@ def get(server, tmp_path):
     def fetch(sha256=SHA, **settings):
         waited = []
         path = obtain(
-            RemoteFile("file.csv", server.url, sha256), tmp_path, progress=False, wait=waited.append, **settings
+            RemoteFile("file.csv", f"{server.url}/file.csv", sha256),
+            tmp_path,
+            progress=False,
+            wait=waited.append,
+            **settings,
         )
         return path.read_bytes(), waited
 
@@ -147,6 +112,59 @@ def test_a_damaged_copy_is_refused_offline_and_replaced_online(get, tmp_path):
     with pytest.raises(ValueError, match="is not the file it should be"):
         get(download=False)
     assert get()[0] == CONTENT
+
+
+@pytest.fixture
+def read(server, tmp_path):
+    """Load a file that must begin with the right bytes, of which no checksum is known."""
+
+    def check(path):
+        content = path.read_bytes()
+        if not content.startswith(CONTENT[:256]):
+            raise ValueError(f"it starts with {content[:6]!r}")
+        return content
+
+    def fetch(**settings):
+        file = RemoteFile("set/file.csv", f"{server.url}/file.csv")
+        return load(file, check, tmp_path, progress=False, wait=lambda _: None, **settings)
+
+    return fetch
+
+
+def test_what_is_read_is_returned_and_the_file_kept(read, server, tmp_path):
+    assert read() == CONTENT
+    assert read(download=False) == CONTENT
+    assert len(server.ranges) == 1
+    assert (tmp_path / "set" / "file.csv").read_bytes() == CONTENT
+
+
+def test_a_file_that_cannot_be_read_is_fetched_again(read, server):
+    server.behaviours = ["lie"]
+    assert read() == CONTENT
+    assert len(server.ranges) == 2
+
+
+def test_a_file_that_still_cannot_be_read_is_refused_and_not_kept(read, server, tmp_path):
+    server.behaviours = ["lie", "lie"]
+    with pytest.raises(
+        ValueError, match=r"another file than expected: it starts with b'<html>'.*put it at .*file\.csv"
+    ):
+        read()
+    assert list((tmp_path / "set").iterdir()) == []
+
+
+def test_what_was_there_stays_until_something_better_comes(read, server, tmp_path):
+    (tmp_path / "set").mkdir()
+    mine = tmp_path / "set" / "file.csv"
+    mine.write_bytes(b"my own")
+    with pytest.raises(ValueError, match=r"it starts with b'my own'; delete it and allow the download, or get http"):
+        read(download=False)
+    server.behaviours = ["lie", "lie"]
+    with pytest.raises(ValueError, match="another file than expected"):
+        read()
+    assert mine.read_bytes() == b"my own"
+    assert read() == CONTENT
+    assert mine.read_bytes() == CONTENT
 
 
 def test_no_server(tmp_path):

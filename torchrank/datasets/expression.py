@@ -50,8 +50,8 @@ def fetch_gene_expression(
     plsgenomics (GPL 2 or later), https://github.com/cran/plsgenomics.
 
     Example:
-        >>> colon = fetch_gene_expression("colon")  # doctest: +SKIP
-        >>> K = torchrank.kendall_gram(colon.scores)  # doctest: +SKIP
+        >>> colon = fetch_gene_expression("colon")
+        >>> K = torchrank.kendall_gram(colon.scores)
     """
     check_choice(name, "name", tuple(catalogue.EXPRESSION))
     rda.import_rdata()

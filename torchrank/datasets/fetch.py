@@ -80,8 +80,8 @@ def fetch_apa(
     Source: the R package ConsRank (GPL-3), https://github.com/cran/ConsRank.
 
     Example:
-        >>> votes = fetch_apa()  # doctest: +SKIP
-        >>> torchrank.borda(votes.scores, weights=votes.weights)  # doctest: +SKIP
+        >>> votes = fetch_apa()
+        >>> torchrank.borda(votes.scores, weights=votes.weights)
     """
     rda.import_rdata()
     source, name = (catalogue.APA_PARTIAL, "APAFULL") if partial else (catalogue.APA_COMPLETE, "APAred")
@@ -133,9 +133,9 @@ def fetch_eurovision(
     Source: the R package Rankcluster (GPL 2 or later), https://github.com/cran/Rankcluster.
 
     Example:
-        >>> years = fetch_eurovision()  # doctest: +SKIP
-        >>> kernel = functools.partial(torchrank.kendall_gram, missing="topk")  # doctest: +SKIP
-        >>> K = multivariate_gram([year.scores for year in years.values()], kernel=kernel)  # doctest: +SKIP
+        >>> years = fetch_eurovision()
+        >>> kernel = functools.partial(torchrank.kendall_gram, missing="topk")
+        >>> K = multivariate_gram([year.scores for year in years.values()], kernel=kernel)
     """
     rda.import_rdata()
     table = Place(folder, download, progress).get(catalogue.EUROVISION, _read_eurovision)
@@ -183,8 +183,8 @@ def fetch_sushi(*, folder: str | Path | None = None, download: bool = True, prog
     Source: the R package BayesMallows (GPL-3), https://github.com/ocbe-uio/BayesMallows.
 
     Example:
-        >>> sushi = fetch_sushi()  # doctest: +SKIP
-        >>> sushi.items[torchrank.borda(sushi.scores).argmax()]  # doctest: +SKIP
+        >>> sushi = fetch_sushi()
+        >>> sushi.items[torchrank.borda(sushi.scores).argmax()]
         'fatty tuna'
     """
     rda.import_rdata()
@@ -235,8 +235,8 @@ def fetch_label_ranking(
     Source: scikit-lr (MIT), https://github.com/alfaro96/scikit-lr.
 
     Example:
-        >>> wine = fetch_label_ranking("wine")  # doctest: +SKIP
-        >>> wine.X.shape, wine.Y.shape  # doctest: +SKIP
+        >>> wine = fetch_label_ranking("wine")
+        >>> wine.X.shape, wine.Y.shape
         ((178, 13), (178, 3))
     """
     check_choice(name, "name", tuple(catalogue.LABEL_RANKING))

@@ -67,8 +67,8 @@ def fetch_davis(
     Source: DeepDTA (no licence stated), https://github.com/hkmztrk/DeepDTA.
 
     Example:
-        >>> davis = fetch_davis(raw=True)  # doctest: +SKIP
-        >>> davis.labels.shape, int((davis.labels <= 30).sum())  # doctest: +SKIP
+        >>> davis = fetch_davis(raw=True)
+        >>> davis.labels.shape, int((davis.labels <= 30).sum())
         ((68, 442), 1527)
     """
     place = Place(folder, download, progress)
@@ -130,8 +130,8 @@ def fetch_yamanishi(
     (no licence stated), https://github.com/sudiptap/KronRLSMKLStacking.
 
     Example:
-        >>> receptors = fetch_yamanishi("nuclear_receptor")  # doctest: +SKIP
-        >>> receptors.labels.shape, int(receptors.labels.sum())  # doctest: +SKIP
+        >>> receptors = fetch_yamanishi("nuclear_receptor")
+        >>> receptors.labels.shape, int(receptors.labels.sum())
         ((54, 26), 90)
     """
     check_choice(name, "name", tuple(catalogue.YAMANISHI))

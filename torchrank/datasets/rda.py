@@ -79,7 +79,8 @@ def names_of(value: Any, axis: int) -> tuple[str, ...]:
     if hasattr(value, "columns"):
         labels = value.columns if axis else value.index
     else:
-        labels = value.coords.get(value.dims[axis], ()) if hasattr(value, "coords") else ()
+        named = hasattr(value, "coords") and value.dims[axis] in value.coords
+        labels = value.coords[value.dims[axis]] if named else ()
     names = as_strings(labels)
     return () if names == tuple(map(str, range(1, len(names) + 1))) else names
 
