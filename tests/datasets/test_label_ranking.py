@@ -82,15 +82,18 @@ def test_missing_labels():
 
 
 def test_ranking_strings():
-    scores, labels = from_ranking_strings(["L2>L1>L3", "L3 > L2", "", "L1=L3>L2"])
-    assert labels == ("L1", "L2", "L3")
-    np.testing.assert_array_equal(scores, [[2, 3, 1], [NAN, 2, 3], [NAN, NAN, NAN], [3, 2, 3]])
-    named, _ = from_ranking_strings(["b>a"], labels=["a", "b", "c"])
-    np.testing.assert_array_equal(named, [[2, 3, NAN]])
+    data = from_ranking_strings(["L2>L1>L3", "L3 > L2", "", "L1=L3>L2"])
+    assert data.items == ("L1", "L2", "L3")
+    np.testing.assert_array_equal(data.scores, [[2, 3, 1], [NAN, 2, 3], [NAN, NAN, NAN], [3, 2, 3]])
+    named = from_ranking_strings(["b>a"], items=["a", "b", "c"], title="letters")
+    np.testing.assert_array_equal(named.scores, [[2, 3, NAN]])
+    assert named.title == "letters"
+    with pytest.raises(ValueError, match="a label is missing"):
+        from_ranking_strings(["a>>b"])
     with pytest.raises(ValueError, match="it ranks 'a' twice"):
         from_ranking_strings(["a>b>a"])
     with pytest.raises(ValueError, match="'z' is not among"):
-        from_ranking_strings(["a>z"], labels=["a", "b"])
+        from_ranking_strings(["a>z"], items=["a", "b"])
 
 
 def test_tables_in_both_forms(tmp_path):
@@ -114,7 +117,7 @@ def test_tables_in_both_forms(tmp_path):
     [
         ("x,y\n1,2\n", "neither rank:LABEL columns nor"),
         ("", "neither rank:LABEL columns nor"),
-        ("x,rank:a,rank:b\n1,1\n", "row 2 has 2 fields; the header names 3"),
+        ("x,rank:a,rank:b\n1,1\n", "row 2 has 2 fields; the first has 3"),
         ("x,rank:a,rank:b\nred,1,2\n", "a field that is not a number"),
         ("rank:a,x,rank:b\n1,1,2\n", "put the rank: columns last"),
         ("x,rank:a,rank:b\n1,0,1\n", "the best is 1"),

@@ -38,6 +38,57 @@ def test_orders_of_names_in_a_data_frame_end_at_gaps():
     np.testing.assert_array_equal(data.scores, [[1, 2], [1, NAN], [NAN, NAN]])
 
 
+def test_columns_of_a_data_frame_say_weights_rankers_and_features():
+    frame = pd.DataFrame(
+        {"who": ["ann", "bob"], "age": [31, 48], "n": [2, 5], "soup": [1, 2], "salad": pd.array([2, None], "Int64")}
+    )
+    data = ranking_data(frame, form="positions", weights="n", rankers="who", features=["age"])
+    assert (data.items, data.rankers, data.feature_names) == (("soup", "salad"), ("ann", "bob"), ("age",))
+    np.testing.assert_array_equal(data.scores, [[2, 1], [1, NAN]])
+    np.testing.assert_array_equal(data.weights, [2, 5])
+    np.testing.assert_array_equal(data.X, [[31], [48]])
+    chosen = ranking_data(frame, form="scores", items=["salad", "age"])
+    np.testing.assert_array_equal(chosen.scores, [[2, 31], [NAN, 48]])
+    assert (chosen.items, chosen.rankers, chosen.features) == (("salad", "age"), (), None)
+    with pytest.raises(TypeError, match=r"dtype (object|str) in column 'who'; expected numbers .weights=, rankers="):
+        ranking_data(frame, form="scores")
+    with pytest.raises(ValueError, match="table has 0 columns 'count'; its columns are"):
+        ranking_data(frame, form="scores", weights="count")
+    with pytest.raises(ValueError, match="table has 2 columns 'a'"):
+        ranking_data(pd.DataFrame([[1, 2]], columns=["a", "a"]), form="scores")
+
+
+def test_orders_in_a_data_frame_beside_other_columns():
+    frame = pd.DataFrame([["ann", 3, 0, 1.0, 2], ["bob", 1, 2, NAN, NAN]], columns=["who", "n", "1st", "2nd", "3rd"])
+    data = ranking_data(frame, form="orders", weights="n", rankers="who")
+    np.testing.assert_array_equal(data.scores, [[3, 2, 1], [NAN, NAN, 1]])
+    assert (data.items, data.rankers) == (("0", "1", "2"), ("ann", "bob"))
+
+
+@pytest.mark.parametrize(
+    ("table", "form", "unranked"),
+    [
+        ([[1, 2, 0], [2, 1, 3]], "positions", 0),
+        ([[3.0, 2.0, -99], [2, 3, 1]], "scores", -99),
+        ([[0, 1, -7], [1, 0, 2]], "orders", -7),
+        (np.array([[0, 1, -1], [1, 0, 2]]), "orders", None),
+        (np.array([["0", "1", "-"], ["1", "0", "2"]]), "orders", "-"),
+        ([["0", "1", "-1"], ["1", "0", "2"]], "orders", -1),
+    ],
+)
+def test_another_entry_can_mean_unranked(table, form, unranked):
+    data = ranking_data(table, form=form, unranked=unranked)
+    np.testing.assert_array_equal(np.isnan(data.scores), [[False, False, True], [False, False, False]])
+    assert data.scores[0, 0] > data.scores[0, 1]
+    assert data.scores[1, 1] > data.scores[1, 0] > data.scores[1, 2]
+
+
+def test_numbers_as_names_are_sorted_as_numbers():
+    assert ranking_data([["10", "9"], ["1", "10"]], form="orders").items == ("1", "9", "10")
+    assert from_comparisons([("10", "9")]).items == ("9", "10")
+    assert from_comparisons([(10, 9)]).items == ("9", "10")
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -47,7 +98,11 @@ def test_orders_of_names_in_a_data_frame_end_at_gaps():
         (lambda: ranking_data([[1, 2]], form="scores", weights=[-1]), "weights has negative"),
         (lambda: ranking_data([[1, 2]], form="scores", weights=[NAN]), "weights has negative, infinite or NaN"),
         (lambda: ranking_data([["a", "b"]], form="orders", items=["a"]), "table has 'b' in row 0; items are a"),
-        (lambda: ranking_data([[0, 3]], form="positions"), "positions"),
+        (lambda: ranking_data([["a", "b", "a"]], form="orders"), "table lists 'a' twice in row 0"),
+        (lambda: ranking_data([["a", "", "b"]], form="orders"), "table has 'b' in row 0 after a gap"),
+        (lambda: ranking_data([[1, 2]], form="scores", weights="n"), "weights='n' names columns; table is list, not"),
+        (lambda: ranking_data([[1, 2]], form="scores", features=["age"]), r"features=\['age'\] names columns"),
+        (lambda: ranking_data([[0, 3]], form="positions"), "positions has 0 at row 0, item 0; the best is 1; if it"),
         (lambda: from_comparisons([("a", "a")]), "expected .winner, loser., two different items"),
         (lambda: from_comparisons([("a", "b", "c")]), r"pairs has \('a', 'b', 'c'\) at 0"),
         (lambda: from_comparisons([("a", "b")], items=["b", "c"]), "pairs has 'a' at 0, which items lacks"),

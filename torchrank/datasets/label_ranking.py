@@ -4,14 +4,15 @@ Grbovic, Djuric, Guo and Vucetic, Supervised clustering of label ranking data us
 Machine Learning 93 (2013), Section 7.1.
 """
 
-import csv
-import gzip
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from torchrank.datasets.csv_table import read_csv
 from torchrank.datasets.data import RankingData
+from torchrank.datasets.tables import sorted_names
 from torchrank.rankings.convert import from_orders, from_positions
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
@@ -108,74 +109,74 @@ def _switch_neighbors(rng: np.random.Generator, orders: np.ndarray, rows: np.nda
     orders[rows, place], orders[rows, other] = orders[rows, other], orders[rows, place]
 
 
-def read_label_ranking(path: str | Path) -> RankingData:
+def read_label_ranking(path: str | Path, **about: Any) -> RankingData:
     """Read a label-ranking table: a header, the features, and the rankings in one of two forms.
 
     Either one column ``rank:LABEL`` for each label holds its rank, 1 for the top label, empty for an unranked one; or
     the last column holds strings such as ``L2>L1>L3``, see :func:`from_ranking_strings`. The file may be gzipped.
 
+    Args:
+        path: of the file.
+        **about: title (by default the file's name), licence, citation and notes of :class:`RankingData`.
+
     Raises:
-        ValueError: no rankings, rows of different lengths, or a field that is not a number; the line is named.
+        FileNotFoundError: there is no such file.
+        ValueError: no rankings, rows of different lengths, or a field that is not a number; the row is named.
     """
-    path = Path(path)
-    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
-        header, *rows = [row for row in csv.reader(file) if row] or [[]]
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(header):
-            raise ValueError(f"{path.name}, row {number} has {len(row)} fields; the header names {len(header)}")
-    ranked = [name.startswith("rank:") for name in header]
+    table = read_csv(path)
+    ranked = [name.startswith("rank:") for name in table.header]
+    last = table.header[-1:]
     if any(ranked):
         first = ranked.index(True)
         if not all(ranked[first:]):
-            raise ValueError(f"{path.name} has features after the first rank: column; put the rank: columns last")
-        labels = tuple(name.removeprefix("rank:") for name in header[first:])
-        Y = from_positions(_numbers(path, [row[first:] for row in rows]).reshape(len(rows), len(labels)))
-    elif rows and ">" in rows[0][-1]:
-        first = len(header) - 1
-        Y, labels = from_ranking_strings([row[-1] for row in rows])
+            raise ValueError(f"{table.file} has features after the first rank: column; put the rank: columns last")
+        labels = tuple(name.removeprefix("rank:") for name in table.header[first:])
+        scores = from_positions(table.numbers(table.header[first:]))
+    elif any(">" in row[0] for row in table.text(last)[:1]):
+        first = len(table.header) - 1
+        rankings = from_ranking_strings([row[0] for row in table.text(last)])
+        scores, labels = rankings.scores, rankings.items
     else:
-        raise ValueError(f"{path.name} has neither rank:LABEL columns nor a last column of strings such as L2>L1>L3")
-    X = _numbers(path, [row[:first] for row in rows]).reshape(len(rows), first)
-    return RankingData(Y, labels, np.ones(len(Y)), features=X, feature_names=tuple(header[:first]))
+        raise ValueError(f"{table.file} has neither rank:LABEL columns nor a last column of strings such as L2>L1>L3")
+    names = table.header[:first]
+    about = {"title": table.file} | about
+    return RankingData(
+        scores, labels, np.ones(len(scores)), features=table.numbers(names), feature_names=names, **about
+    )
 
 
-def _numbers(path: Path, rows: list[list[str]]) -> np.ndarray:
-    try:
-        return np.array([[float(field) if field.strip() else np.nan for field in row] for row in rows])
-    except ValueError as error:
-        raise ValueError(f"{path.name} has a field that is not a number: {error}") from None
-
-
-def from_ranking_strings(
-    strings: Sequence[str], labels: Sequence[str] | None = None
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Scores of rankings written as WEKA extensions write them: ``L2>L1>L3``, most preferred first.
+def from_ranking_strings(strings: Sequence[str], *, items: Sequence[str] | None = None, **about: Any) -> RankingData:
+    """Rankings written as WEKA extensions write them: ``L2>L1>L3``, most preferred first.
 
     Labels left out are unranked, an empty string ranks none, and ``L1=L2`` is a tie.
 
     Args:
         strings: N rankings.
-        labels: names of the columns; by default those found, sorted.
-
-    Returns:
-        ``(N, L)`` scores and the names of their columns.
+        items: names of the columns; by default those found, sorted.
+        **about: features, title, licence and other attributes of :class:`RankingData`.
 
     Raises:
-        ValueError: a label named twice in a string, or one that ``labels`` lacks.
+        ValueError: a label named twice in a string, an empty one, or one that ``items`` lacks.
+
+    Example:
+        >>> from_ranking_strings(["L2>L1>L3", "L3>L1=L2"]).scores.tolist()
+        [[2.0, 3.0, 1.0], [2.0, 2.0, 3.0]]
     """
     groups = [
         [[label.strip() for label in group.split("=")] for group in text.split(">")] if text.strip() else []
         for text in strings
     ]
-    names = tuple(sorted({name for row in groups for group in row for name in group}) if labels is None else labels)
+    names = sorted_names({name for row in groups for group in row for name in group}) if items is None else tuple(items)
     column = {name: index for index, name in enumerate(names)}
     scores = np.full((len(groups), len(names)), np.nan)
     for number, row in enumerate(groups):
         for place, group in enumerate(row):
             for name in group:
+                if not name:
+                    raise ValueError(f"strings[{number}] is {strings[number]!r}; a label is missing")
                 if name not in column:
                     raise ValueError(f"strings[{number}] is {strings[number]!r}; {name!r} is not among {names}")
                 if not np.isnan(scores[number, column[name]]):
                     raise ValueError(f"strings[{number}] is {strings[number]!r}; it ranks {name!r} twice")
                 scores[number, column[name]] = len(names) - place
-    return scores, names
+    return RankingData(scores, names, np.ones(len(scores)), **about)

@@ -1,4 +1,4 @@
-"""Tables, orders and comparisons become a data set."""
+"""Arrays, data frames, orders of names and comparisons become a data set."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from torchrank.datasets.data import RankingData
 from torchrank.rankings.convert import from_orders, from_positions
-from torchrank.rankings.validate import as_scores, check_choice, to_numpy
+from torchrank.rankings.validate import as_scores, check_choice, check_number, to_numpy
 
 FORMS = ("scores", "positions", "orders")
 
@@ -17,68 +17,165 @@ def ranking_data(
     *,
     form: str,
     items: Sequence[str] | None = None,
-    weights: Sequence[float] | np.ndarray | None = None,
+    unranked: float | str | None = None,
+    weights: str | Sequence[float] | np.ndarray | None = None,
+    rankers: str | Sequence[str] | None = None,
+    features: Sequence[str] | np.ndarray | None = None,
     **about: Any,
 ) -> RankingData:
-    """Rankings from an array, a list of lists or a data frame.
+    """Rankings from an array, a list of lists or a data frame; NaN, None and empty text are unranked.
 
     Args:
         table: for "scores" and "positions" ``(m, n)``, a column an item; for "orders" ``(m, L)``, a column a place.
         form: "scores" (larger = preferred), "positions" (1 = best), or "orders" (item indices from 0 on, or names of
             ``items``; most preferred first). Nothing guesses: 1, 2, 3 is legal in all three.
-        items: names of the items; by default the data frame's columns, or for orders of names the names found, sorted.
-        weights: ``(m,)``, how often each row was observed; None means once.
+        items: names of the items. In a data frame of scores or positions these are the columns that are items, by
+            default all not named below; for orders of names by default those found, sorted.
+        unranked: another entry that means not ranked, such as 0 in positions or "-" in orders.
+        weights: ``(m,)``, how often each row was observed, or the data frame's column that says so; None means once.
+        rankers: names of the rows, or the data frame's column of them; by default its index, unless that counts rows.
+        features: ``(m, d)``, what is known about the rankers, or names of the data frame's columns that say so.
         **about: the other attributes of :class:`RankingData`.
 
     Raises:
-        ValueError: ``form`` unknown, negative weights, shapes that do not fit, what the converters refuse.
-        TypeError: values that are not numbers; for orders also names that are not text.
+        ValueError: ``form`` unknown, negative weights, columns that do not exist, shapes that do not fit, an item
+            ranked twice, what the converters refuse.
+        TypeError: values that are not numbers; for orders names and numbers in one table.
+
+    Example:
+        >>> ranking_data([["tea", "milk"], ["milk", None]], form="orders").scores.tolist()
+        [[1.0, 2.0], [1.0, nan]]
     """
     check_choice(form, "form", FORMS)
-    if form == "orders":
-        scores, names = _from_named_orders(table, items)
-    else:
-        columns = getattr(table, "columns", None)
-        values = as_scores(np.asarray(table), "table")[0]
-        scores = to_numpy(values).astype(np.float64) if form == "scores" else from_positions(np.asarray(table))
-        n = scores.shape[1]
-        names = tuple(map(str, items if items is not None else columns if columns is not None else range(n)))
-    if len(names) != scores.shape[1]:
-        raise ValueError(f"items has {len(names)} names; the table ranks {scores.shape[1]} items")
-    is_frame = hasattr(table, "columns")
-    rankers = about.pop("rankers", tuple(map(str, table.index)) if is_frame else ())
-    return RankingData(scores, names, _weights(weights, len(scores)), rankers, **about)
-
-
-def _from_named_orders(table: Any, items: Sequence[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Scores of orders of indices or of names; empty text, None and NaN in an order of names end it."""
-    rows = [list(row) for row in (table.to_numpy() if hasattr(table, "to_numpy") else table)]
-    if not any(isinstance(entry, str) for row in rows for entry in row):
-        scores = from_orders(
-            np.asarray(table) if hasattr(table, "to_numpy") else rows, None if items is None else len(items)
+    if hasattr(table, "iloc"):
+        return ranking_data(
+            form=form,
+            unranked=unranked,
+            **_parts_of_frame(table, form, items, weights, rankers, features) | about,
         )
+    for name, value in (("weights", weights), ("rankers", rankers), ("features", features)):
+        if isinstance(value, str) or (name == "features" and _are_names(value)):
+            raise ValueError(f"{name}={value!r} names columns; table is {type(table).__name__}, not a data frame")
+    scores, names = _orders(table, items, unranked) if form == "orders" else _matrix(table, form, items, unranked)
+    return RankingData(
+        scores,
+        names,
+        _weights(weights, len(scores)),
+        rankers=tuple(map(str, () if rankers is None else rankers)),
+        features=None if features is None else np.asarray(features, dtype=np.float64),
+        **about,
+    )
+
+
+def _parts_of_frame(frame: Any, form: str, items: Any, weights: Any, rankers: Any, features: Any) -> dict[str, Any]:
+    """The arguments of :func:`ranking_data` with arrays in place of a data frame and names of its columns."""
+    named = _are_names(features)
+    taken = [name for name in (weights, rankers) if isinstance(name, str)] + (list(features) if named else [])
+    _check_columns(frame, taken)
+    if isinstance(rankers, str):
+        rankers = frame[rankers].tolist()
+    elif rankers is None and frame.index.tolist() != list(range(len(frame))):
+        rankers = frame.index.tolist()
+    rest = [name for name in frame.columns if name not in taken]
+    if form != "orders":
+        rest = items = rest if items is None else list(items)
+        _check_columns(frame, rest)
+    return {
+        "table": frame[rest].to_numpy() if form == "orders" else _numbers(frame, rest),
+        "items": items,
+        "weights": _numbers(frame, [weights])[:, 0] if isinstance(weights, str) else weights,
+        "rankers": rankers,
+        "features": _numbers(frame, list(features)) if named else features,
+        "feature_names": tuple(features) if named else (),
+    }
+
+
+def _are_names(features: Any) -> bool:
+    return features is not None and len(features) > 0 and all(isinstance(name, str) for name in features)
+
+
+def _check_columns(frame: Any, names: Sequence[Any]) -> None:
+    columns = list(frame.columns)
+    for name in names:
+        if columns.count(name) != 1:
+            raise ValueError(f"table has {columns.count(name)} columns {name!r}; its columns are {columns}")
+
+
+def _numbers(frame: Any, names: Sequence[Any]) -> np.ndarray:
+    for name in names:
+        if frame[name].dtype.kind not in "biuf":
+            raise TypeError(
+                f"table has values of dtype {frame[name].dtype} in column {name!r}; expected numbers (weights=, "
+                "rankers= and features= name the columns that are not items, or items= those that are)"
+            )
+    return frame[names].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _matrix(table: Any, form: str, items: Any, unranked: Any) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Scores of a table with a column for each item."""
+    if form == "scores":
+        scores = to_numpy(as_scores(np.asarray(table), "table")[0]).astype(np.float64)
+        if unranked is not None:
+            check_number(unranked, "unranked")
+            scores[scores == unranked] = np.nan
+    else:
+        scores = from_positions(np.asarray(table), unranked=unranked)
+    n = scores.shape[1]
+    names = tuple(map(str, range(n) if items is None else items))
+    if len(names) != n:
+        raise ValueError(f"items has {len(names)} names; the table ranks {n} items")
+    return scores, names
+
+
+def _orders(table: Any, items: Any, unranked: Any) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Scores of orders of indices or of names."""
+    table = table.tolist() if hasattr(table, "tolist") else table
+    rows = [_listed(number, list(row), unranked) for number, row in enumerate(table)]
+    if not any(isinstance(entry, str) for row in rows for entry in row):
+        scores = from_orders(rows, None if items is None else len(items))
         return scores, tuple(map(str, range(scores.shape[1]) if items is None else items))
-    listed = [[entry for entry in row if not _absent(entry)] for row in rows]
-    for number, row in enumerate(listed):
+    for number, row in enumerate(rows):
         for entry in row:
             if not isinstance(entry, str):
                 raise TypeError(
                     f"table has {entry!r} in row {number} among names; an order lists names or indices, not both"
                 )
-    names = tuple(sorted({name for row in listed for name in row}) if items is None else items)
+        if len(set(row)) < len(row):
+            twice = next(entry for entry in row if row.count(entry) > 1)
+            raise ValueError(f"table lists {twice!r} twice in row {number}; each item can be placed once")
+    names = sorted_names({name for row in rows for name in row}) if items is None else tuple(items)
     index = {name: position for position, name in enumerate(names)}
-    for number, row in enumerate(listed):
+    for number, row in enumerate(rows):
         for name in row:
             if name not in index:
                 raise ValueError(f"table has {name!r} in row {number}; items are {', '.join(names)}")
-    return from_orders([[index[name] for name in row] for row in listed], len(names)), names
+    return from_orders([[index[name] for name in row] for row in rows], len(names)), names
 
 
-def _absent(entry: Any) -> bool:
-    return entry is None or entry == "" or entry != entry
+def _listed(number: int, row: list[Any], unranked: Any) -> list[Any]:
+    """The entries of an order up to its end, where None, NaN, empty text or ``unranked`` follow; whole floats as int.
+
+    A data frame makes a column of floats out of indices and gaps.
+    """
+    absent = [
+        entry is None or entry == "" or entry != entry or (unranked is not None and str(entry) == str(unranked))
+        for entry in row
+    ]
+    length = absent.index(True) if True in absent else len(row)
+    late = [entry for entry, gone in zip(row[length:], absent[length:], strict=True) if not gone]
+    if late:
+        raise ValueError(f"table has {late[0]!r} in row {number} after a gap; an order has gaps only at its end")
+    whole = all(isinstance(entry, float) and entry.is_integer() for entry in row[:length])
+    return [int(entry) for entry in row[:length]] if whole else row[:length]
 
 
-def _weights(weights: Sequence[float] | np.ndarray | None, m: int) -> np.ndarray:
+def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names in alphabetical order, or in that of the numbers where all are whole numbers."""
+    found = sorted(names)
+    return tuple(sorted(found, key=int) if all(name.lstrip("-").isdecimal() for name in found) else found)
+
+
+def _weights(weights: Any, m: int) -> np.ndarray:
     if weights is None:
         return np.ones(m)
     values = np.asarray(weights, dtype=np.float64)
@@ -90,7 +187,11 @@ def _weights(weights: Sequence[float] | np.ndarray | None, m: int) -> np.ndarray
 
 
 def from_comparisons(
-    pairs: Iterable[tuple[Any, Any]], *, items: Sequence[Any] | None = None, weights: Sequence[float] | None = None
+    pairs: Iterable[Sequence[Any]],
+    *,
+    items: Sequence[Any] | None = None,
+    weights: Sequence[float] | np.ndarray | None = None,
+    **about: Any,
 ) -> RankingData:
     """Rankings of two items each, from a list of (winner, loser); equal pairs are counted in ``weights``.
 
@@ -98,18 +199,25 @@ def from_comparisons(
         pairs: names or indices, the winner first.
         items: names of the columns; by default those found, sorted.
         weights: how often each comparison was observed; None means once.
+        **about: title, licence, citation and notes of :class:`RankingData`.
 
     Returns:
         A row for each different pair, with score 2 for the winner, 1 for the loser and NaN for the others.
 
     Raises:
         ValueError: an item compared with itself, one that ``items`` lacks, entries that are not pairs, bad weights.
+
+    Example:
+        >>> from_comparisons([("tea", "milk"), ("tea", "milk"), ("milk", "tea")]).weights.tolist()
+        [2.0, 1.0]
     """
     won = [tuple(pair) for pair in pairs]
     for number, pair in enumerate(won):
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ValueError(f"pairs has {pair!r} at {number}; expected (winner, loser), two different items")
-    names = tuple(sorted({name for pair in won for name in pair}) if items is None else items)
+    found = {name for pair in won for name in pair}
+    words = all(isinstance(name, str) for name in found)
+    names = tuple(items) if items is not None else sorted_names(found) if words else tuple(sorted(found))
     index = {name: position for position, name in enumerate(names)}
     counts: dict[tuple[int, int], float] = {}
     for number, (pair, weight) in enumerate(zip(won, _weights(weights, len(won)), strict=True)):
@@ -121,4 +229,4 @@ def from_comparisons(
     scores = np.full((len(counts), len(names)), np.nan)
     for row, (winner, loser) in enumerate(counts):
         scores[row, winner], scores[row, loser] = 2.0, 1.0
-    return RankingData(scores, tuple(map(str, names)), np.array(list(counts.values())))
+    return RankingData(scores, tuple(map(str, names)), np.array(list(counts.values())), **about)

@@ -1,0 +1,131 @@
+"""CSV files of scores, positions, orders and comparisons, and the ways in which one can be misread."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from torchrank.datasets.csv_files import read_comparisons, read_rankings
+from torchrank.datasets.tables import ranking_data
+
+NAN = np.nan
+POSITIONS = "who,age,n,soup,salad,bread\nann,31,2,1,3,2\nbob,48,1,2,,1\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def file(text, name="votes.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return file
+
+
+def test_positions_with_everything_named(write):
+    data = read_rankings(write(POSITIONS), form="positions", weights="n", rankers="who", features=["age"])
+    np.testing.assert_array_equal(data.scores, [[3, 1, 2], [2, NAN, 3]])
+    np.testing.assert_array_equal(data.weights, [2, 1])
+    np.testing.assert_array_equal(data.X, [[31], [48]])
+    assert (data.items, data.rankers) == (("soup", "salad", "bread"), ("ann", "bob"))
+    assert (data.title, data.feature_names) == ("votes.csv", ("age",))
+    chosen = read_rankings(write(POSITIONS), form="positions", items=["bread", "soup"], title="lunch")
+    np.testing.assert_array_equal(chosen.scores, [[1, 2], [2, 1]])
+    assert (chosen.items, chosen.title) == (("bread", "soup"), "lunch")
+
+
+def test_equals_what_pandas_reads(write):
+    path = write(POSITIONS)
+    for form in ("scores", "positions"):
+        named = {"form": form, "weights": "n", "rankers": "who", "features": ["age"]}
+        ours, theirs = read_rankings(path, **named), ranking_data(pd.read_csv(path), **named)
+        for part in ("scores", "weights", "features"):
+            np.testing.assert_array_equal(getattr(ours, part), getattr(theirs, part))
+        assert (ours.items, ours.rankers, ours.feature_names) == (theirs.items, theirs.rankers, theirs.feature_names)
+
+
+def test_zipped_semicolons_and_r_without_values(tmp_path):
+    path = tmp_path / "votes.csv.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write('"soup; cold";salad;bread\n4.5;NA;3\n\n1;NaN;-\n')
+    data = read_rankings(path, form="scores", delimiter=";", unranked="-")
+    np.testing.assert_array_equal(data.scores, [[4.5, NAN, 3], [1, NAN, NAN]])
+    assert data.items == ("soup; cold", "salad", "bread")
+
+
+def test_orders_of_names_may_be_ragged(write):
+    data = read_rankings(write("n,1st,2nd,3rd\n2,soup,bread,salad\n1,bread\n"), form="orders", weights="n")
+    assert data.items == ("bread", "salad", "soup")
+    np.testing.assert_array_equal(data.scores, [[2, 1, 3], [1, NAN, NAN]])
+    np.testing.assert_array_equal(data.weights, [2, 1])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_orders_of_numbers_mean_the_same_from_0_and_from_1(write, first):
+    text = "\n".join(",".join(str(item + first) for item in order) for order in ([2, 0, 9], [9, 2])) + "\n"
+    data = read_rankings(write(text), form="orders", header=False)
+    np.testing.assert_array_equal(data.scores, [[2, 3, 1], [NAN, 1, 2]])
+    assert data.items == tuple(str(item + first) for item in (0, 2, 9))
+    padded = read_rankings(write("2,0\n0,-1\n"), form="orders", header=False, unranked=-1, items=["0", "1", "2"])
+    np.testing.assert_array_equal(padded.scores, [[1, NAN, 2], [1, NAN, NAN]])
+
+
+def test_a_first_line_of_numbers_is_not_guessed(write):
+    path = write("1,2,3\n3,1,2\n")
+    assert read_rankings(path, form="positions", header=False).scores.shape == (2, 3)
+    assert read_rankings(path, form="positions", header=True).items == ("1", "2", "3")
+    with pytest.raises(ValueError, match="starts with numbers: '1,2,3'; pass header=False if this is a row of data"):
+        read_rankings(path, form="positions")
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        ("a,b\n1\n", {}, r"votes\.csv, row 2 has 1 fields; the first has 2"),
+        ("a,b\n1,x\n", {}, "row 2, column 'b' has a field that is not a number: 'x'"),
+        ("a,a\n1,2\n", {}, "2 columns called 'a'"),
+        ("a;b\n1;2\n", {}, "1 columns of items: 'a;b'; ranking needs at least 2 .fields were separated at ','"),
+        ("a,b\n1,2\n", {"weights": "n"}, "has no column 'n'; it has 'a', 'b'"),
+        ("a,b\n1,2\n", {"items": ["a", "c"]}, "has no column 'c'"),
+        ("a,b,n\n1,2,-1\n", {"weights": "n"}, "weights has negative"),
+        ("a,b\n0,1\n", {}, "positions has 0 at row 0, item 0"),
+        ("a,b\n1,2\n", {"form": "ranks"}, "form='ranks' is unknown"),
+    ],
+)
+def test_what_is_wrong_is_named(write, text, settings, message):
+    with pytest.raises(ValueError, match=message):
+        read_rankings(write(text), **{"form": "positions"} | settings)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_rankings(tmp_path / "none.csv", form="scores")
+
+
+def test_comparisons_are_counted(write):
+    path = write("won,lost,times\nsoup,bread,2\nbread,soup,1\nsoup,bread,0.5\nsoup,salad,1\n")
+    data = read_comparisons(path, winner="won", loser="lost", weights="times")
+    assert (data.items, data.title) == (("bread", "salad", "soup"), "votes.csv")
+    np.testing.assert_array_equal(data.scores, [[1, NAN, 2], [2, NAN, 1], [NAN, 1, 2]])
+    np.testing.assert_array_equal(data.weights, [2.5, 1, 1])
+    plain = read_comparisons(write("2,10\n10,2\n"), winner="0", loser="1", header=False, items=["2", "3", "10"])
+    np.testing.assert_array_equal(plain.scores, [[2, NAN, 1], [1, NAN, 2]])
+    with pytest.raises(ValueError, match="has no column 'winner'"):
+        read_comparisons(path, winner="winner", loser="lost")
+
+
+def test_every_form_round_trips_through_a_file(write):
+    rng = np.random.default_rng(0)
+    scores = np.argsort(rng.random((20, 6)), axis=1) + 1.0
+    header = ",".join("abcdef") + "\n"
+    names = np.array(list("abcdef"))
+    lines = {
+        "scores": [",".join(map(str, row)) for row in scores],
+        "positions": [",".join(map(str, 7 - row)) for row in scores],
+        "orders": [",".join(names[np.argsort(-row)]) for row in scores],
+    }
+    for form, rows in lines.items():
+        data = read_rankings(write(header + "\n".join(rows)), form=form)
+        np.testing.assert_array_equal(data.scores, scores)
+        assert data.items == tuple("abcdef")
