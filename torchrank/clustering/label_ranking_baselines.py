@@ -116,6 +116,7 @@ def rank_clustering_tree(
     lookahead: float = LOOKAHEAD,
     validation: tuple[Tensor, Tensor] | None = None,
     seed: int | None = None,
+    progress: bool = False,
 ) -> RankTree:
     """Cluster the rankings without looking at features, then grow a decision tree with the central rankings found.
 
@@ -129,10 +130,11 @@ def rank_clustering_tree(
         lookahead: see :func:`torchrank.clustering.rank_tree.rank_tree`.
         validation: other features and scores, to prune by.
         seed: of K-o'means.
+        progress: show a progress bar of what the clustering tries.
     """
     check_choice(method, "method", tuple(RANK_CLUSTERINGS))
     check_count(n_clusters, "n_clusters", least=1)
-    centers = RANK_CLUSTERINGS[method](Training(X, Y), n_clusters, seed)
+    centers = RANK_CLUSTERINGS[method](Training(X, Y), n_clusters, seed, progress)
     return tree_with_centers(X, Y, centers, min_leaf=min_leaf, lookahead=lookahead, validation=validation)
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.clustering.rank_tree_training import Training
@@ -17,7 +18,7 @@ _BLURS = 50
 _BANDWIDTHS = 10  # steps of the search for the bandwidth
 
 
-def most_frequent(rows: Training, n_clusters: int, seed: int | None = None) -> Tensor:
+def most_frequent(rows: Training, n_clusters: int, seed: int | None = None, progress: bool = False) -> Tensor:
     """The K most frequent rankings, ``(K, L)`` scores; partial ones are completed first, by their neighbourhood."""
     orders = rows.votes.argsort(dim=-1, descending=True, stable=True)
     partial = (rows.ranks < 0).any(1)
@@ -43,7 +44,7 @@ def _completed(rows: Training, partial: Tensor) -> Tensor:
     return torch.from_numpy(orders)
 
 
-def ebms(rows: Training, n_clusters: int, seed: int | None = None) -> Tensor:
+def ebms(rows: Training, n_clusters: int, seed: int | None = None, progress: bool = False) -> Tensor:
     """Exponential blurring mean-shift of Meilă and Bao (JMLR 11, 2010), ``(K, L)`` scores.
 
     Every ranking moves to the Borda ranking of all, weighted by exp(-lam * distance), until none moves. The smallest
@@ -59,7 +60,7 @@ def ebms(rows: Training, n_clusters: int, seed: int | None = None) -> Tensor:
     scores = ranks.double().masked_fill(ranks < 0, torch.nan)
     votes = (ranks.shape[1] + 1 + expected_sign_sums(ranks, "interleaving")) / 2
     low, high, home = 0.0, 8.0, torch.arange(len(ranks))
-    for _ in range(_BANDWIDTHS):
+    for _ in tqdm(range(_BANDWIDTHS), desc="blurring mean-shift", unit="bandwidth", disable=not progress):
         lam = (low + high) / 2
         found = _blurred(scores, votes, counts.double(), lam)
         if int(found.max()) + 1 >= n_clusters:
@@ -86,7 +87,9 @@ def _blurred(points: Tensor, votes: Tensor, weights: Tensor, lam: float) -> Tens
     return home
 
 
-def k_o_means(rows: Training, n_clusters: int, seed: int | None = None, *, max_iter: int = 100) -> Tensor:
+def k_o_means(
+    rows: Training, n_clusters: int, seed: int | None = None, progress: bool = False, *, max_iter: int = 100
+) -> Tensor:
     """K-o'means of Kamishima and Akaho (2009): Borda centres and Kendall distances by turns, ``(K, L)`` scores.
 
     Starts with a random division of the rows. A cluster that loses all its rows takes the row farthest from its centre.
@@ -94,7 +97,7 @@ def k_o_means(rows: Training, n_clusters: int, seed: int | None = None, *, max_i
     rng = np.random.default_rng(seed)
     cluster = torch.from_numpy(rng.permutation(np.arange(len(rows.X)) % n_clusters))
     centers = torch.zeros(n_clusters, rows.ranks.shape[1], dtype=torch.float64)
-    for _ in range(max_iter):
+    for _ in tqdm(range(max_iter), desc="k-o'means", unit="iteration", disable=not progress):
         centers = rows.central_scores(cluster, centers)
         distance = torch.from_numpy(rows.distances(centers))
         nearest, moved = distance.min(1)

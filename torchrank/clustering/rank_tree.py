@@ -1,11 +1,14 @@
 """RankTree: decision trees on features whose leaves hold one of K central rankings."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
+from torchrank.clustering.lloyd import show_starts, starts_bar
 from torchrank.clustering.rank_tree_training import Nodes, Training
 from torchrank.cpu.parallel import run_tiles
 from torchrank.models.mm_pl_orders import strict_scores
@@ -109,6 +112,7 @@ def rank_tree(
     max_iter: int = 50,
     validation: tuple[Tensor, Tensor] | None = None,
     seed: int | None = None,
+    progress: bool = False,
 ) -> RankTree:
     """RT_iter: grow a tree for K central rankings, recompute the rankings from its leaves, and repeat.
 
@@ -132,6 +136,7 @@ def rank_tree(
         validation: other features and scores: splits that they do not confirm are pruned after every iteration
             (equation 17), and they choose the tree.
         seed: of the random rankings.
+        progress: show a progress bar of the starts, with the latest iteration of any and its training loss.
 
     Raises:
         ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels.
@@ -151,13 +156,16 @@ def rank_tree(
     trees: list[tuple[float, RankTree] | None] = [None] * n_starts
 
     def run(number: int) -> None:
-        trees[number] = _iterate(rows, starts[number], growth, tol, max_iter)
+        trees[number] = _iterate(rows, starts[number], growth, tol, max_iter, bar)
 
-    run_tiles(range(n_starts), run)
+    with starts_bar(n_starts, "RankTree", progress) as bar:
+        run_tiles(range(n_starts), run, bar.update)
     return min((tree for tree in trees if tree is not None), key=lambda tree: tree[0])[1].to(X.device)
 
 
-def _iterate(rows: Training, centers: Tensor, growth: "_Growth", tol: float, max_iter: int) -> tuple[float, RankTree]:
+def _iterate(
+    rows: Training, centers: Tensor, growth: "_Growth", tol: float, max_iter: int, bar: "tqdm[Any]"
+) -> tuple[float, RankTree]:
     losses: list[float] = []
     best: tuple[float, RankTree] | None = None
     converged = False
@@ -166,6 +174,7 @@ def _iterate(rows: Training, centers: Tensor, growth: "_Growth", tol: float, max
         centers = rows.central_scores(cluster, centers)
         tree = replace(tree, centers=centers)
         losses.append(_loss(rows, cluster, centers))
+        show_starts(bar, len(losses), 0, losses[-1])
         judged = losses[-1]
         if (held_out := growth.held_out) is not None:
             judged = _loss(held_out, tree.predict_cluster(torch.from_numpy(held_out.X)), centers)

@@ -70,6 +70,7 @@ class RankClusteringTree(LabelRankingClusterer):
         min_leaf: fewest rows of a leaf.
         lookahead: see :class:`RankTreeClusterer`.
         random_state: seed or ``numpy.random.RandomState``.
+        verbose: show a progress bar of the bandwidths of "ebms", or of the iterations of "k-o-means".
     """
 
     def __init__(
@@ -80,14 +81,23 @@ class RankClusteringTree(LabelRankingClusterer):
         min_leaf: int = 5,
         lookahead: float = LOOKAHEAD,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.method = method
         self.min_leaf = min_leaf
         self.lookahead = lookahead
         self.random_state = random_state
+        self.verbose = verbose
 
     def _fitted(self, X: Tensor, Y: Tensor, seed: int) -> Any:
         return rank_clustering_tree(
-            X, Y, self.n_clusters, method=self.method, min_leaf=self.min_leaf, lookahead=self.lookahead, seed=seed
+            X,
+            Y,
+            self.n_clusters,
+            method=self.method,
+            min_leaf=self.min_leaf,
+            lookahead=self.lookahead,
+            seed=seed,
+            progress=bool(self.verbose),
         )

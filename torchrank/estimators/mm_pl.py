@@ -26,6 +26,7 @@ class MMPLClusterer(LabelRankingClusterer):
         missing: what an unranked label means: "interleaving", nothing; "topk", less preferred than all ranked ones.
         prediction: rankings by the "nearest" prototype's cluster, or expected under the whole "mixture".
         random_state: seed or ``numpy.random.RandomState``.
+        verbose: show a progress bar of the passes over the rows, with the log-likelihood.
 
     Attributes:
         model_: the :class:`torchrank.MMPL` module.
@@ -43,6 +44,7 @@ class MMPLClusterer(LabelRankingClusterer):
         missing: str = "interleaving",
         prediction: str = "nearest",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_prototypes = n_prototypes
@@ -50,6 +52,7 @@ class MMPLClusterer(LabelRankingClusterer):
         self.missing = missing
         self.prediction = prediction
         self.random_state = random_state
+        self.verbose = verbose
 
     def predict_ranking(self, X: Any) -> np.ndarray:
         """Scores ``(N, L)`` of predicted rankings, larger = preferred."""
@@ -60,7 +63,7 @@ class MMPLClusterer(LabelRankingClusterer):
         model = MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, dtype=torch.float64)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            evidence = model.fit(X, Y, self.settings, missing=self.missing, seed=seed)
+            evidence = model.fit(X, Y, self.settings, missing=self.missing, seed=seed, progress=bool(self.verbose))
         for warning in caught:
             kind = ConvergenceWarning if warning.category is linalg.ConvergenceWarning else warning.category
             warnings.warn(str(warning.message), kind, stacklevel=3)

@@ -32,6 +32,7 @@ class RankTreeClusterer(LabelRankingClusterer):
         tol: least fall of the training loss in an iteration.
         max_iter: most iterations.
         random_state: seed or ``numpy.random.RandomState``.
+        verbose: show a progress bar of the starts of "iterative", with the training loss.
 
     Attributes:
         model_: the :class:`torchrank.RankTree`.
@@ -53,6 +54,7 @@ class RankTreeClusterer(LabelRankingClusterer):
         tol: float = 1e-4,
         max_iter: int = 50,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.method = method
@@ -64,6 +66,7 @@ class RankTreeClusterer(LabelRankingClusterer):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def _fitted(self, X: Tensor, Y: Tensor, seed: int) -> Any:
         check_choice(self.method, "method", TREES)
@@ -82,6 +85,7 @@ class RankTreeClusterer(LabelRankingClusterer):
                 max_iter=self.max_iter,
                 validation=validation,
                 seed=seed,
+                progress=bool(self.verbose),
             )
         self.converged_, self.n_iter_, self.losses_ = tree.converged, max(1, len(tree.losses)), np.array(tree.losses)
         if not tree.converged:

@@ -148,6 +148,7 @@ class MMPL(nn.Module):
         missing: Missing = "interleaving",
         validation: tuple[Tensor, Tensor] | None = None,
         seed: int | None = None,
+        progress: bool = False,
     ) -> MMPLFit:
         """Fit by expectation-maximisation; parameters are replaced, whatever they were.
 
@@ -158,6 +159,7 @@ class MMPL(nn.Module):
             missing: see :meth:`log_prob`.
             validation: features and scores of other rows, by which to choose among starts.
             seed: of starts and shuffles.
+            progress: show a progress bar of the passes over the rows, with the log-likelihood.
 
         Returns:
             Evidence: log-likelihood of each pass, loss of each start, whether and why it ended.
@@ -174,7 +176,9 @@ class MMPL(nn.Module):
             raise ValueError(f"Y has shape {tuple(Y.shape)}; expected (N, {self.logits.shape[1]}) scores")
         K, M = len(self.logits), len(self.prototypes)
         chosen = EMSettings() if settings is None else settings
-        mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=missing, validation=validation, seed=seed)
+        mixture, evidence = fit_mixture(
+            X, Y, K, M, chosen, missing=missing, validation=validation, seed=seed, progress=progress
+        )
         self.prototypes.copy_(mixture.prototypes)
         self.membership.copy_(mixture.membership)
         self.logits.copy_(mixture.logits)

@@ -3,10 +3,12 @@
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from torchrank.linalg import ConvergenceWarning
 from torchrank.models.mm_pl_em import Plan, Rows, run_pass
@@ -51,6 +53,7 @@ def fit_mixture(
     missing: Missing = "interleaving",
     validation: tuple[Tensor, Tensor] | None = None,
     seed: int | None = None,
+    progress: bool = False,
 ) -> tuple[Mixture, MMPLFit]:
     """Fit a mixture of ``n_clusters`` with ``n_prototypes`` altogether; see :meth:`torchrank.MMPL.fit`."""
     rows = _training_rows(X, Y, n_prototypes, missing)
@@ -60,11 +63,14 @@ def fit_mixture(
     generator = torch.Generator(device=X.device)
     generator.seed() if seed is None else generator.manual_seed(seed)
     fits = []
-    for _ in range(settings.n_starts):
-        mixture, trace, reason = _train(rows, n_clusters, n_prototypes, settings, generator)
-        if settings.recenter:
-            mixture = recenter(rows, mixture, settings.prior)
-        fits.append((nearest_loss(*held_out, mixture), mixture, trace, reason))
+    n_passes = math.ceil(settings.n_updates / len(X))
+    with tqdm(total=settings.n_starts * n_passes, desc="MM-PL", unit="pass", disable=not progress) as bar:
+        for start in range(settings.n_starts):
+            mixture, trace, reason = _train(rows, n_clusters, n_prototypes, settings, generator, n_passes, bar)
+            if settings.recenter:
+                mixture = recenter(rows, mixture, settings.prior)
+            fits.append((nearest_loss(*held_out, mixture), mixture, trace, reason))
+            bar.update((start + 1) * n_passes - bar.n)
     _, mixture, trace, reason = min(fits, key=lambda fit: fit[0])
     losses = tuple(fit[0] for fit in fits)
     evidence = MMPLFit(tuple(trace), losses, len(trace) * len(X), reason != "n_updates", reason)
@@ -108,7 +114,13 @@ def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) ->
 
 
 def _train(
-    rows: Rows, n_clusters: int, n_prototypes: int, settings: EMSettings, generator: torch.Generator
+    rows: Rows,
+    n_clusters: int,
+    n_prototypes: int,
+    settings: EMSettings,
+    generator: torch.Generator,
+    n_passes: int,
+    bar: "tqdm[Any]",
 ) -> tuple[Mixture, list[float], str]:
     """The mixture at the end of one start, the mean log-likelihood of each pass, and why it ended."""
     X, n_labels = rows.X, rows.ranks.shape[1]
@@ -121,7 +133,6 @@ def _train(
     scale = spacing(mixture.prototypes) if settings.schedule == "geometric" else 1.0
     size = settings.batch_size if settings.batch_size is not None else 1 if X.device.type == "cpu" else _BATCH
     size = len(X) if size == 0 else min(size, len(X))
-    n_passes = math.ceil(settings.n_updates / len(X))
     shuffle = np.random.default_rng(int(torch.randint(2**31, (1,), generator=generator, device=X.device)))
     trace: list[float] = []
     objective = math.inf
@@ -141,6 +152,8 @@ def _train(
         )
         mixture, log_likelihood = run_pass(rows, mixture, plan)
         trace.append(log_likelihood)
+        bar.set_postfix(log_likelihood=f"{log_likelihood:.5g}", refresh=False)
+        bar.update()
         if settings.stop != "never":
             previous = objective
             objective = nearest_loss(X, rows.ranks, mixture) if settings.stop == "loss" else -log_likelihood
