@@ -10,7 +10,7 @@ def copeland(
     """Copeland's central ranking: of every item, the number of items that it beats less the number that beat it.
 
     An item beats another if the rankings that prefer it outweigh those that prefer the other; rankings that tie the
-    two, or say nothing of them, count for neither.
+    two, or say nothing of them, count for neither (Copeland, A reasonable social welfare function, 1951).
 
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked.

@@ -95,7 +95,17 @@ def kemeny_of_preferences(
     method: str = "auto",
     time_limit: float = 60.0,
 ) -> KemenyRanking:
-    """The ranking of :func:`kemeny` for matrices of :func:`torchrank.aggregation.pair_preferences`."""
+    """The ranking of :func:`kemeny` for matrices of preferences, which may also come from comparisons of pairs.
+
+    Args:
+        preferences: ``(..., n, n)`` weight that prefers item i to item j, at least 0, such as
+            :func:`torchrank.aggregation.pair_preferences` gives. It is not checked.
+        method: as for :func:`kemeny`.
+        time_limit: see there.
+
+    Returns:
+        :class:`KemenyRanking` of tensors.
+    """
     batch, n = preferences.shape[:-2], preferences.shape[-1]
     flat = preferences.reshape(-1, n, n)
     margin = flat - flat.mT

@@ -41,11 +41,17 @@ class FeatureClusters:
 
 
 def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
-    """1-Rank: the Borda ranking of all rows for everyone.
+    """1-Rank: the Borda ranking of all rows for everyone (Grbovic et al., 2013, Section 3.2).
 
     Args:
         X: ``(N, d)`` features.
         Y: ``(N, L)`` scores, NaN = not ranked.
+
+    Returns:
+        A single cluster, whose ``predict`` gives that ranking for any features.
+
+    Raises:
+        ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels.
     """
     rows = Training(X, Y)
     return FeatureClusters(X.mean(0, keepdim=True), strict_scores(rows.votes.sum(0, keepdim=True)).to(X.device))
@@ -64,6 +70,13 @@ def kmeans_then_rank(
             refuses ties.
         n_starts: starts of K-means.
         seed: of the starts.
+
+    Returns:
+        The means of features, and a central ranking for each: a new row gets the ranking of the nearest mean (Grbovic
+        et al., 2013, Section 3.2).
+
+    Raises:
+        ValueError: as :func:`one_rank`; ``n_clusters`` below 1, an unknown ``center``, tied labels for "plackett-luce".
     """
     check_choice(center, "center", CENTERS)
     check_count(n_clusters, "n_clusters", least=1)
@@ -91,6 +104,13 @@ def naive_kmeans(
         n_clusters: K.
         n_starts: starts of K-means.
         seed: of the starts.
+
+    Returns:
+        The means of features, and for each the labels in the order of their mean positions (Grbovic et al., 2013,
+        Section 3.2).
+
+    Raises:
+        ValueError: as :func:`one_rank`; ``n_clusters`` below 1.
     """
     check_count(n_clusters, "n_clusters", least=1)
     rows = Training(X, Y)
@@ -131,6 +151,12 @@ def rank_clustering_tree(
         validation: other features and scores, to prune by.
         seed: of K-o'means.
         progress: show a progress bar of what the clustering tries.
+
+    Returns:
+        The tree, whose ``predict`` gives the central ranking of a row's leaf (Grbovic et al., 2013, Section 3.2).
+
+    Raises:
+        ValueError: as :func:`one_rank`; ``n_clusters`` below 1, an unknown ``method``.
     """
     check_choice(method, "method", tuple(RANK_CLUSTERINGS))
     check_count(n_clusters, "n_clusters", least=1)

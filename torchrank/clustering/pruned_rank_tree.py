@@ -29,8 +29,11 @@ def pruned_rank_tree(X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5
         min_leaf: fewest rows of a leaf.
         theta_cap: largest theta, above 0.
 
+    Returns:
+        The tree, with as many central rankings as its leaves have different ones.
+
     Raises:
-        ValueError: as :func:`rank_tree`.
+        ValueError: as :func:`rank_tree`, and for a ``theta_cap`` that is not positive and finite.
     """
     from torchrank.cpu.rank_tree_by_spread import grow_by_spread  # numba takes half a second to import
 

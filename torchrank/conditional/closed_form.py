@@ -33,6 +33,9 @@ def kron_rls(
     Returns:
         Duals ``A`` of shape ``(*lam.shape, ..., m, n)`` with ``K_start A K_end + lam A = F``; differentiable.
         Predictions for new nodes are ``K_new_start @ A @ K_new_end.T``.
+
+    Raises:
+        TypeError, ValueError, torch.linalg.LinAlgError: as :class:`KroneckerEigh` and its ``solve``.
     """
     return KroneckerEigh(K_start, K_end, relation=relation).solve(F, lam)
 
@@ -49,7 +52,7 @@ def kron_rank_rls(
 
     Minimises ``sum ||C (F_i - f_i)||^2 + lam ||f||^2`` over the edges ``i`` leaving (``direction="outgoing"``) or
     entering ("incoming") each node, ``C`` the centring matrix: equation (37) of Pahikkala et al. (2013), with the
-    order of factors in their equation (34) corrected. Their loss (6) summed over all ordered pairs of a node's ``n``
+    order of factors in their equation (34) corrected (doi:10.1007/s10994-013-5354-7). Their loss (6) summed over all ordered pairs of a node's ``n``
     edges is ``2 n`` times this, so its ``lam`` is ``2 n`` times ours.
 
     Args:
@@ -61,6 +64,9 @@ def kron_rank_rls(
 
     Returns:
         Duals ``(*lam.shape, ..., m, n)`` whose rows (outgoing) or columns (incoming) sum to zero; differentiable.
+
+    Raises:
+        TypeError, ValueError, torch.linalg.LinAlgError: as :class:`KroneckerEigh` and its ``solve``.
     """
     return KroneckerEigh(K_start, K_end, loss="ranking", direction=direction).solve(F, lam)
 

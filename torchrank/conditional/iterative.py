@@ -195,6 +195,10 @@ def observed_edges(F: Array) -> tuple[Array, Array]:
 
     Returns:
         Edges ``(q, 2)`` in row-major order and their labels ``(q,)``, for :func:`kron_edge_rls`.
+
+    Raises:
+        ValueError: not a matrix.
+        TypeError: not real numbers.
     """
     labels = real_tensor(F, "F")
     if labels.ndim != 2:

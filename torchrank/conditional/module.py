@@ -21,6 +21,9 @@ NodeKernel = Callable[[Tensor, Tensor], Tensor]
 class KroneckerRLS(nn.Module):
     """Scores of pairs of nodes, learned by Kronecker RLS or RankRLS from the labels of edges.
 
+    Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7; :func:`kron_rls`, :func:`kron_rank_rls` and
+    :func:`kron_edge_rls` say what is minimised.
+
     The training nodes are buffers and so are the duals, in float64 whatever the dtype of the features (but
     ``model.float()`` rounds them), so ``state_dict`` is the whole model. Before a fit the duals are zero, and so are
     all scores. Two ways to use it: :meth:`fit` or :meth:`fit_edges` and call; or, to learn the

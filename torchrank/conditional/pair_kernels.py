@@ -25,12 +25,37 @@ _SIGN = {"symmetric": 1, "reciprocal": -1}
 
 
 def symmetrize(F: Array) -> Array:
-    """``(F + F^T) / 2``, the symmetrizer matrix S of Definition 7 times ``vec(F)``; ``F`` is ``(..., p, p)``."""
+    """The symmetric part of labels or weights of edges, ``(F + F^T) / 2``.
+
+    It is the symmetrizer matrix of Definition 7 of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, times
+    ``vec(F)``.
+
+    Args:
+        F: ``(..., p, p)``, rows are start nodes and columns the same nodes as ends.
+
+    Returns:
+        ``(..., p, p)``.
+
+    Raises:
+        ValueError: not square.
+        TypeError: not real numbers.
+    """
     return _with_mirror_image(F, 1)
 
 
 def antisymmetrize(F: Array) -> Array:
-    """``(F - F^T) / 2``, the skew-symmetrizer matrix A of Definition 7 times ``vec(F)``; ``F`` is ``(..., p, p)``."""
+    """The antisymmetric part of labels or weights of edges, ``(F - F^T) / 2``; otherwise as :func:`symmetrize`.
+
+    Args:
+        F: ``(..., p, p)``, rows are start nodes and columns the same nodes as ends.
+
+    Returns:
+        ``(..., p, p)``.
+
+    Raises:
+        ValueError: not square.
+        TypeError: not real numbers.
+    """
     return _with_mirror_image(F, -1)
 
 
@@ -63,6 +88,8 @@ class PairKernel:
         ordinary    k(v, w) k(v', w')                               equation (7)
         symmetric   (k(v, w) k(v', w') + k(v, w') k(v', w)) / 2     equation (8)
         reciprocal  (k(v, w) k(v', w') - k(v, w') k(v', w)) / 2     equation (9)
+
+    of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7.
 
     Args:
         K_start: ``(r, m)`` node kernel of the starts; rectangular between new and training nodes.

@@ -91,7 +91,7 @@ class KendallKernel(RankKernel):
 
 
 class MallowsKernel(RankKernel):
-    """Mallows kernel with a learnable concentration; see :func:`torchrank.mallows_gram` for what it computes.
+    """Mallows kernel with a learnable concentration; :func:`torchrank.mallows_gram` has the equation and its source.
 
     The parameter is ``log_lam``, so that no step of an optimiser makes ``lam`` negative. It is kept in float64,
     since a rounded ``lam`` is multiplied by large distances; a scalar does not change the dtype of the result.

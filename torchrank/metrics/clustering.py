@@ -51,7 +51,19 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
 
 
 def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> float:
-    """Mean of :func:`silhouette_samples`, weighted."""
+    """Mean of :func:`silhouette_samples`, weighted.
+
+    Args:
+        distances: as for :func:`silhouette_samples`, as are the others.
+        labels: see there.
+        weights: see there.
+
+    Returns:
+        From -1 to 1, larger = clusters further apart.
+
+    Raises:
+        ValueError, TypeError: as :func:`silhouette_samples`.
+    """
     samples = torch.as_tensor(silhouette_samples(distances, labels, weights))
     counts = as_weights(weights, samples[:, None])
     return float(samples @ counts / counts.sum())
@@ -67,6 +79,9 @@ def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weight
         others: ``(m,)`` integers.
         adjusted: correct for chance (Hubert and Arabie, J. Classif. 2, 1985): 0 for random labels on average.
         weights: ``(m,)`` how many equal rows each stands for, whole numbers; None means 1.
+
+    Returns:
+        From 0 to 1; adjusted at most 1, and below 0 for clusterings less alike than by chance.
 
     Raises:
         ValueError: lengths that differ, weights that are not whole numbers.

@@ -37,6 +37,10 @@ def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None
         groups: ``(q,)`` integers, the query of each edge, in any order. None means the row of a matrix, one query for
             a vector.
 
+    Returns:
+        The error pooled over all pairs, as a mean over queries, and of each query: 0 is perfect, 1/2 is chance. Its
+        ``by_node`` is an array unless an argument is a tensor.
+
     Raises:
         TypeError: complex numbers, or groups that are not integers.
         ValueError: shapes that differ, NaN scores or labels of edges that count, negative groups.
@@ -70,7 +74,18 @@ def concordance_index(labels: Array, scores: Array, groups: Array | None = None)
     """Share of pairs of edges with different labels that the scores order alike, equal scores one half.
 
     One minus the pooled :func:`conditional_ranking_error`; but without ``groups`` all edges are compared with each
-    other, also those of a matrix. NaN where all labels are equal. 0.5 is chance, 1 is perfect.
+    other, also those of a matrix.
+
+    Args:
+        labels: as for :func:`conditional_ranking_error`, as are the others.
+        scores: see there.
+        groups: see there; None compares all edges.
+
+    Returns:
+        From 0 to 1: 1/2 is chance, 1 is perfect. NaN where all labels are equal.
+
+    Raises:
+        TypeError, ValueError: as :func:`conditional_ranking_error`.
     """
     if groups is None:
         y, f, query, _ = _edges(labels, scores, None)

@@ -42,8 +42,17 @@ def discordant_shares(Y: Scores, predicted: Scores) -> Array:
 def label_ranking_loss(Y: Scores, predicted: Scores) -> float:
     """Mean share of a row's ordered pairs of labels that the prediction gets wrong: loss_LR, equation 6.
 
-    0 is perfect, 1/2 is chance, 1 is the reverse; NaN if no row orders a pair. For complete rankings as printed there;
-    for partial ones the denominator has a row's own pairs. See :func:`discordant_shares`.
+    For complete rankings as printed there; for partial ones the denominator has a row's own pairs.
+
+    Args:
+        Y: ``(N, L)`` true scores.
+        predicted: ``(N, L)`` predicted scores, without NaN.
+
+    Returns:
+        0 is perfect, 1/2 is chance, 1 is the reverse; NaN if no row orders a pair.
+
+    Raises:
+        ValueError: as :func:`discordant_shares`.
     """
     shares = discordant_shares(Y, predicted)
     known = shares[~(shares.isnan() if isinstance(shares, Tensor) else np.isnan(shares))]
@@ -51,7 +60,18 @@ def label_ranking_loss(Y: Scores, predicted: Scores) -> float:
 
 
 def label_ranking_tau(Y: Scores, predicted: Scores) -> float:
-    """Mean Kendall tau between true and predicted rankings, 1 - 2 loss_LR: equation 7; 1 is perfect."""
+    """Mean Kendall tau between true and predicted rankings, 1 - 2 loss_LR: equation 7.
+
+    Args:
+        Y: as for :func:`label_ranking_loss`.
+        predicted: see there.
+
+    Returns:
+        1 is perfect, 0 is chance, -1 is the reverse; NaN if no row orders a pair.
+
+    Raises:
+        ValueError: as :func:`discordant_shares`.
+    """
     return 1 - 2 * label_ranking_loss(Y, predicted)
 
 
@@ -93,6 +113,12 @@ def d_feat(X: Array, labels: Array) -> float:
     Args:
         X: ``(N, d)`` features.
         labels: ``(N,)`` integers, the cluster of each row.
+
+    Returns:
+        A number of at least 0, in squared units of the features; it grows with the rows of a cluster. NaN for no rows.
+
+    Raises:
+        ValueError, TypeError: shapes that do not fit, labels that are not integers.
     """
     x, cluster = _features(X), _cluster_labels(labels, len(X))
     values = [float((x[cluster == k] - x[cluster == k].mean(0)).square().sum()) for k in cluster.unique()]
@@ -110,6 +136,12 @@ def d_knh(X: Array, labels: Array, *, k: int = 3, squared: bool = True) -> float
         labels: ``(N,)`` integers, the cluster of each row.
         k: neighbours.
         squared: squared Euclidean distances, as printed; False takes the distances themselves, as Kremer et al. (2011).
+
+    Returns:
+        A number of at least 0, in (squared) units of the features; NaN for no rows.
+
+    Raises:
+        ValueError, TypeError: as :func:`d_feat`, and for ``k`` below 1.
     """
     check_count(k, "k", least=1)
     x, cluster = _features(X), _cluster_labels(labels, len(X))

@@ -41,6 +41,9 @@ class MMPL(nn.Module):
         logits: ``(K, L)`` parameter, logarithms of Plackett-Luce scores; a constant added to a row changes nothing.
         log_sigma: parameter, logarithm of the width.
         membership: ``(M,)`` int64 buffer, the cluster of each prototype.
+
+    Raises:
+        ValueError, TypeError: numbers out of range.
     """
 
     membership: Tensor

@@ -41,6 +41,9 @@ class EMSettings:
             prototype to the cluster whose central ranking its rows like best.
         schedule: "geometric", or "paper" for value * T / (T + updates done) with T = 8 N as in Algorithm 2; then
             ``sigma`` is taken as it is, or as the total variance of the features if None.
+
+    Raises:
+        ValueError, TypeError: words that are unknown, numbers out of range.
     """
 
     start: str = "cells"
