@@ -82,8 +82,8 @@ class AllPairsMajorityVote(nn.Module):
     """Majority vote of all n(n-1)/2 pairs of items; several classes one against one.
 
     There are too many pairs to keep, so a copy of the training samples is kept instead, as buffers, and pairs are
-    scored again with every call: classify many samples at once. It is the APMV of Jiao and Vert, IEEE TPAMI 40(7), 2018;
-    see :func:`all_pairs_margins` for how pairs vote.
+    scored again with every call: classify many samples at once. It is the APMV of Jiao and Vert (IEEE TPAMI 40(7),
+    2018); see :func:`all_pairs_margins` for how pairs vote.
 
     Args:
         X: ``(m, n)`` scores, larger = preferred.

@@ -51,9 +51,9 @@ def kron_rank_rls(
     """Kronecker RankRLS on a complete graph in closed form, O(m^3 + n^3), for singular kernels too.
 
     Minimises ``sum ||C (F_i - f_i)||^2 + lam ||f||^2`` over the edges ``i`` leaving (``direction="outgoing"``) or
-    entering ("incoming") each node, ``C`` the centring matrix: equation (37) of Pahikkala et al. (2013), with the
-    order of factors in their equation (34) corrected (doi:10.1007/s10994-013-5354-7). Their loss (6) summed over all ordered pairs of a node's ``n``
-    edges is ``2 n`` times this, so its ``lam`` is ``2 n`` times ours.
+    entering ("incoming") each node, ``C`` the centring matrix: equation (37) of Pahikkala et al. (2013),
+    doi:10.1007/s10994-013-5354-7, with the order of factors in their equation (34) corrected. Their loss (6) summed
+    over all ordered pairs of a node's ``n`` edges is ``2 n`` times this, so its ``lam`` is ``2 n`` times ours.
 
     Args:
         K_start: ``(m, m)`` kernel of the start nodes, symmetric and positive semi-definite.

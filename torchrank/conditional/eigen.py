@@ -32,9 +32,9 @@ class KroneckerEigh:
     """Solver that keeps the eigenpairs of the node kernels.
 
     The loss is ``sum (F - K_start A K_end)^2`` (regression, equation (5)), or the same of values centred over the
-    edges of each node (ranking, equation (32)), plus ``lam <A, K_start A K_end>``; equations of Pahikkala et al. (2013),
-    doi:10.1007/s10994-013-5354-7. Decomposing costs O(m^3 + n^3) in
-    float64 whatever the dtype; a solution after that four products.
+    edges of each node (ranking, equation (32)), plus ``lam <A, K_start A K_end>``; equations are those of Pahikkala et
+    al. (2013), doi:10.1007/s10994-013-5354-7. Decomposing costs O(m^3 + n^3) in float64 whatever the dtype; a solution
+    after that four products.
 
     Args:
         K_start: ``(m, m)`` symmetric positive semi-definite kernel of the start nodes; may be singular.
