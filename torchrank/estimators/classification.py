@@ -187,6 +187,7 @@ class TSPSelector(SelectorMixin, BaseEstimator):
         return np.logical_or.reduce([paired_items(pairs, self.n_features_in_, ks) for pairs in self._scored])
 
     def _get_support_mask(self) -> Any:
+        check_is_fitted(self)
         return self.supports([self.pairs_.shape[1]])[0]
 
     def __sklearn_tags__(self) -> Any:
