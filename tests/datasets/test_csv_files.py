@@ -109,7 +109,9 @@ def test_comparisons_are_counted(write):
     assert (data.items, data.title) == (("bread", "salad", "soup"), "votes.csv")
     np.testing.assert_array_equal(data.scores, [[1, NAN, 2], [2, NAN, 1], [NAN, 1, 2]])
     np.testing.assert_array_equal(data.weights, [2.5, 1, 1])
-    plain = read_comparisons(write("2,10\n10,2\n"), winner="0", loser="1", header=False, items=["2", "3", "10"])
+    plain = read_comparisons(
+        write("2,10\n10,2\n", "plain.csv"), winner="0", loser="1", header=False, items=["2", "3", "10"]
+    )
     np.testing.assert_array_equal(plain.scores, [[2, NAN, 1], [1, NAN, 2]])
     with pytest.raises(ValueError, match="has no column 'winner'"):
         read_comparisons(path, winner="winner", loser="lost")

@@ -16,6 +16,10 @@ from torchrank.datasets.tables import sorted_names
 from torchrank.rankings.convert import from_orders, from_positions
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
+CITATION = (
+    "Grbovic, Djuric, Guo and Vucetic, Supervised clustering of label ranking data using label preference information, "
+    "Machine Learning 93, 2013"
+)
 CENTRAL_ORDERS = ((0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 0, 5, 1, 4, 3))  # 123456, 654321 and 316254 there
 LAYOUTS = ("quadrants", "corners")
 _NEIGHBOR = (0.5, 0.3, 0.15, 0.05)  # how likely the first to fourth neighbour is the one to change places with
@@ -29,12 +33,18 @@ def circles(n: int = 7000, *, missing: float = 0.0, seed: int | None = None) -> 
         n: number of rows, uniform on a square of width 6 around the origin; the disc has radius 1.5, the ring 2.7.
         missing: chance of each label to be left out.
         seed: of NumPy's generator.
+
+    Returns:
+        ``X`` (n, 2), ``Y`` (n, 6), and in ``classes`` which of ``notes["central_orders"]`` (3, 6) was disturbed.
+
+    Raises:
+        ValueError: ``n`` below 1, ``missing`` outside 0 to 1.
     """
     check_count(n, "n", least=1)
     rng = np.random.default_rng(seed)
     X = rng.uniform(-3, 3, (n, 2))
     classes = np.searchsorted([1.5, 2.7], np.hypot(X[:, 0], X[:, 1]))
-    return _disturbed(rng, X, classes, missing)
+    return _disturbed(rng, X, classes, missing, "Circles")
 
 
 def checker(
@@ -52,6 +62,12 @@ def checker(
         spread: standard deviation around a field's centre, in widths of a field; the paper does not give it.
         missing: chance of each label to be left out.
         seed: of NumPy's generator.
+
+    Returns:
+        As :func:`circles`.
+
+    Raises:
+        ValueError: ``n`` below 1, ``missing`` outside 0 to 1, an unknown ``layout``.
     """
     check_count(n, "n", least=1)
     check_choice(layout, "layout", LAYOUTS)
@@ -64,11 +80,16 @@ def checker(
     else:
         right, upper, lower = column >= 2, row >= 2, row < 2
     classes = np.select([right & upper, right & lower], [0, 1], 2)
-    return _disturbed(rng, X, classes, missing)
+    return _disturbed(rng, X, classes, missing, "Checker")
 
 
 def drop_labels(Y: np.ndarray, rate: float, *, seed: int | np.random.Generator | None = None) -> np.ndarray:
     """A float64 copy of scores in which each one became NaN with chance ``rate``; rows may lose all their labels.
+
+    Args:
+        Y: ``(N, L)`` scores.
+        rate: chance of each score to be left out, 0 to 1.
+        seed: of NumPy's generator, or a generator.
 
     Raises:
         ValueError: ``rate`` outside 0 to 1.
@@ -81,14 +102,22 @@ def drop_labels(Y: np.ndarray, rate: float, *, seed: int | np.random.Generator |
     return scores
 
 
-def _disturbed(rng: np.random.Generator, X: np.ndarray, classes: np.ndarray, missing: float) -> RankingData:
+def _disturbed(rng: np.random.Generator, X: np.ndarray, classes: np.ndarray, missing: float, title: str) -> RankingData:
     orders = np.array(CENTRAL_ORDERS)[classes]
     going_on = np.ones(len(orders), dtype=bool)
     for chance in _SWITCH:
         going_on &= rng.random(len(orders)) < chance
         _switch_neighbors(rng, orders, np.flatnonzero(going_on))
-    scores = drop_labels(from_orders(orders), missing, seed=rng)
-    return RankingData(scores, tuple("123456"), np.ones(len(X)), features=X, classes=classes)
+    return RankingData(
+        drop_labels(from_orders(orders), missing, seed=rng),
+        tuple("123456"),
+        np.ones(len(X)),
+        features=X,
+        classes=classes,
+        title=title,
+        citation=CITATION,
+        notes={"central_orders": np.array(CENTRAL_ORDERS)},
+    )
 
 
 def _switch_neighbors(rng: np.random.Generator, orders: np.ndarray, rows: np.ndarray) -> None:
