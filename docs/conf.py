@@ -7,9 +7,10 @@ author = "the torchrank authors"
 copyright = "the torchrank authors"
 version = release = torchrank.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx.ext.viewcode"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # notebooks are shown with the outputs they are stored with; tests run them
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"torchrank {release}"
