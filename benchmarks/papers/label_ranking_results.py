@@ -30,6 +30,15 @@ def finished(path: Path, columns: Sequence[str]) -> dict[tuple[Any, ...], Row]:
     return {tuple(row[name] for name in columns): row for row in _rows(path) if all(name in row for name in columns)}
 
 
+def machines(path: Path) -> list[str]:
+    """The machines that the rows of a file come from, each once, in words."""
+    found: dict[str, None] = {}
+    for environment in (row["environment"] for row in _rows(path) if "environment" in row):
+        versions = ", ".join(f"{name} {environment['versions'][name]}" for name in ("torch", "numba"))
+        found[f"{environment['cpu']}, {environment['processors']} processors, {versions}"] = None
+    return list(found)
+
+
 def _rows(path: Path) -> Iterator[Row]:
     if path.exists():
         yield from map(json.loads, path.read_text().splitlines())

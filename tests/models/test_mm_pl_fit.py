@@ -10,7 +10,8 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from tests.oracles import label_ranking as oracle
-from torchrank.datasets.label_ranking import CENTRAL_ORDERS, checker, circles
+from torchrank.datasets import checker, circles
+from torchrank.datasets.label_ranking import CENTRAL_ORDERS
 from torchrank.distributions.choices import log_prob
 from torchrank.linalg import ConvergenceWarning
 from torchrank.metrics.label_ranking import label_ranking_loss
@@ -195,9 +196,10 @@ def test_early_stopping(stop):
     _, evidence = fitted(X, Y, EMSettings(stop=stop, tol=1e-2, n_updates=60_000))
     assert evidence.reason == "tolerance"
     assert evidence.n_updates < 60_000
-    with pytest.warns(ConvergenceWarning, match="did not converge in 60 updates: the last pass changed"):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 60 updates: the last pass changed") as caught:
         _, evidence = fitted(X, Y, EMSettings(stop=stop, n_updates=60))  # one pass has none before to be compared with
     assert not evidence.converged
+    assert caught[0].filename == __file__  # where fit was called, not within
 
 
 def test_settings_of_the_paper_run():
@@ -235,8 +237,9 @@ def test_any_rows_can_be_fitted(seed, missing, N, K):
 def test_more_clusters_than_distinct_rows():
     X = torch.tensor([[0.0], [1.0]], dtype=torch.float64).repeat(6, 1)
     Y = torch.tensor([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]], dtype=torch.float64).repeat(6, 1)
-    with pytest.warns(UserWarning, match="X has 2 distinct rows for 6 prototypes"):
+    with pytest.warns(UserWarning, match="X has 2 distinct rows for 6 prototypes") as caught:
         model, evidence = fitted(X, Y, K=3, P=2)
+    assert caught[0].filename == __file__
     assert evidence.losses == (0.0,)
     assert len(set(model.predict_cluster(X).tolist())) == 2
     for start in ("cells", "random"):

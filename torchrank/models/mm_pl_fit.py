@@ -80,7 +80,7 @@ def fit_mixture(
             f"MM-PL did not converge in {evidence.n_updates} updates: the last pass changed the mean log-likelihood by "
             f"{last:.3g}, tol is {settings.tol:.3g} (of stop={settings.stop!r}); raise n_updates or tol",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,  # past torch.no_grad
         )
     return mixture, evidence
 
@@ -97,7 +97,7 @@ def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) ->
             f"standard deviations of the features run from {float(spread.min()):.3g} to {float(spread.max()):.3g}; "
             "Euclidean distances will see the largest only: scale the features first",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,  # past torch.no_grad
         )
     distinct = len(torch.unique(X, dim=0))
     if distinct < n_prototypes:
@@ -105,7 +105,7 @@ def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) ->
             f"X has {distinct} distinct rows for {n_prototypes} prototypes, so some prototypes coincide; lower "
             "n_prototypes or n_clusters",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,  # past torch.no_grad
         )
     X = X.detach()
     votes = label_votes(ranks, missing).to(X)
