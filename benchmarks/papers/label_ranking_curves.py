@@ -1,8 +1,16 @@
 """Figures 14 and 15 of Grbovic et al. (2013): loss by number of clusters and by share of missing labels.
 
-``TORCHRANK_DATA=folder python -m benchmarks.papers.label_ranking_curves [--rows 6000] [--folds 2] [--quick]``. Fried
-and elevators, in the inverted reading that the published figures seem to have; see ``label_ranking_data``. Points that
-stand in the results already are not computed again, so that the run can be stopped and resumed.
+``TORCHRANK_DATA=folder python -m benchmarks.papers.label_ranking_curves [--rows 12000] [--folds 3] [--quick]``.
+Fried and elevators, in the inverted reading that the published figures seem to have; see ``label_ranking_data``. Points
+that stand in the results already are not computed again, so that the run can be stopped and resumed.
+
+The published curves are pictures, of which the text tells some traits. As there: two clusters are far better than one;
+more than 20 would still help fried, but not elevators, which needs no more than 5 here and 10 there; K-means changes
+little up to 70 % missing labels, clustering of rankings before a tree gets much worse from 60 % on, RT-prune less, and
+MM-PL is the best at 60 % and 70 %. Unlike there: K-means with Plackett-Luce is no steadier than with Borda at 90 %;
+naive K-means gets worse long before 70 % on fried; MM-PL's advantage is gone at 90 %, on fried altogether; and trees
+are ahead of it on complete rankings but for large K on fried. Δ_rank weighs small clusters as much as large ones, so
+that it may rise with K while the loss falls.
 """
 
 import argparse
@@ -102,8 +110,8 @@ def _curve(axis: Any, x: Sequence[float], y: Sequence[float], method: str) -> No
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and draw both figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=6000, help="rows at random of each data set")
-    parser.add_argument("--folds", type=int, default=2, help="folds of five that are computed")
+    parser.add_argument("--rows", type=int, default=12_000, help="rows at random of each data set")
+    parser.add_argument("--folds", type=int, default=3, help="folds of five that are computed")
     parser.add_argument("--reading", choices=READINGS, default="inverted")
     add_options(parser, "300 rows, one fold, 2 and 5 clusters, no pictures")
     arguments = parser.parse_args(argv)
