@@ -1,10 +1,25 @@
 """Pictures of rankings, clusters and fits, with matplotlib (``pip install "torchrank[plots]"``).
 
-Every function draws into ``ax``, or into new axes, and returns them; colours are told apart by colour-blind readers.
+Every function draws into the axes it is given, or into those of a new figure, and returns them; it shows nothing and
+leaves matplotlib's settings alone. NumPy arrays, tensors on any device and pandas are all taken. Colours are told apart
+with any kind of colour vision, and shapes or lightness tell the same once more.
 """
 
-from torchrank.plots.clusters import plot_gram, plot_map, plot_silhouette
-from torchrank.plots.fits import plot_curves, plot_parameters
-from torchrank.plots.positions import plot_positions
+from torchrank.plots.clusters import plot_gram, plot_silhouette
+from torchrank.plots.curves import plot_curves, plot_search
+from torchrank.plots.maps import plot_map
+from torchrank.plots.parameters import plot_parameters
+from torchrank.plots.permutohedron import plot_permutohedron
+from torchrank.plots.positions import plot_cluster_positions, plot_positions
 
-__all__ = ["plot_curves", "plot_gram", "plot_map", "plot_parameters", "plot_positions", "plot_silhouette"]
+__all__ = [
+    "plot_cluster_positions",
+    "plot_curves",
+    "plot_gram",
+    "plot_map",
+    "plot_parameters",
+    "plot_permutohedron",
+    "plot_positions",
+    "plot_search",
+    "plot_silhouette",
+]

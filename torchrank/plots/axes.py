@@ -1,9 +1,14 @@
-"""What all pictures share: axes, colours, and inputs as arrays."""
+"""What all pictures share: axes, colours, legends, and inputs as arrays."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
+
+from torchrank.datasets.tables import RankingData
+from torchrank.rankings.validate import as_scores, as_weights, from_array, to_numpy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -11,6 +16,31 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, told apart with any kind of colour vision.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_LONGEST_NAME = 24
+
+
+class Groups(NamedTuple):
+    """Rows by the cluster they belong to."""
+
+    names: tuple[str, ...]  # as labels were given, sorted; a number j is called "cluster j"
+    codes: np.ndarray  # (m,) int64, which of the names
+
+    def own(self, code: int) -> np.ndarray:
+        """``(m,)`` bool: which rows belong to the cluster."""
+        return self.codes == code
+
+
+class Rankings(NamedTuple):
+    """Rankings, and what is known about them."""
+
+    scores: np.ndarray  # (m, n) float64
+    weights: np.ndarray  # (m,)
+    items: tuple[str, ...]  # n names
+
+
+def style(number: int) -> tuple[str, str]:
+    """Colour and marker of a series; 64 of them differ."""
+    return PALETTE[number % len(PALETTE)], MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
 
 
 def axes_or_new(ax: "Axes | None", size: tuple[float, float] = (5.0, 4.0)) -> "Axes":
@@ -19,36 +49,103 @@ def axes_or_new(ax: "Axes | None", size: tuple[float, float] = (5.0, 4.0)) -> "A
     Raises:
         ModuleNotFoundError: matplotlib is missing.
     """
-    if ax is not None:
-        return ax
+    return ax if ax is not None else new_axes(1, 1, size)[0, 0]
+
+
+def new_axes(rows: int, columns: int, size: tuple[float, float]) -> np.ndarray:
+    """``(rows, columns)`` axes of a new figure of so many inches.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing.
+    """
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError('pictures need matplotlib: pip install -e ".[plots]"') from error
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    return plt.subplots(rows, columns, figsize=size, layout="compressed", squeeze=False)[1]
 
 
-def as_array(values: Any, name: str, dims: int) -> np.ndarray:
-    """Numbers as a float64 array of so many dimensions.
+def legend_beside(ax: "Axes") -> None:
+    """Put the legend where it hides nothing: beside the axes, if the figure makes room for it."""
+    from matplotlib.collections import PathCollection
+
+    if ax.figure.get_layout_engine() is None:
+        legend = ax.legend()
+    else:
+        legend = ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    for handle in legend.legend_handles:
+        if isinstance(handle, PathCollection):  # of scattered points, whose areas mean something else
+            handle.set_sizes([40.0])
+
+
+def as_array(values: Any, name: str, *dims: int) -> np.ndarray:
+    """Numbers as a float64 array of one of these numbers of dimensions.
 
     Raises:
-        ValueError: another number of dimensions.
+        TypeError: values that are not real numbers.
+        ValueError: another number of dimensions, or nothing to draw.
     """
-    array = np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values, dtype=np.float64)
-    if array.ndim != dims:
-        raise ValueError(f"{name} has shape {array.shape}; expected {dims} dimension(s)")
-    return array
+    tensor = values if isinstance(values, Tensor) else from_array(np.asarray(values), name)
+    if tensor.is_complex():
+        raise TypeError(f"{name} has dtype {tensor.dtype}; expected real numbers")
+    if tensor.ndim not in dims:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected {' or '.join(map(str, dims))} dimension(s)")
+    if tensor.numel() == 0:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}; there is nothing to draw")
+    return to_numpy(tensor.detach().to("cpu", torch.float64))
 
 
-def as_labels(labels: Any, m: int) -> np.ndarray:
-    """One integer label for each of m rows; None means that all are alike.
+def as_square(K: Any, name: str = "K") -> np.ndarray:
+    """A square matrix in float64; otherwise as :func:`as_array`."""
+    gram = as_array(K, name, 2)
+    if gram.shape[0] != gram.shape[1]:
+        raise ValueError(f"{name} has shape {gram.shape}; expected a square matrix")
+    return gram
+
+
+def as_groups(labels: Any, m: int) -> Groups:
+    """The clusters of m rows; None means that all are alike.
 
     Raises:
-        ValueError: another number of labels.
+        ValueError: another number of labels, or NaN.
     """
     if labels is None:
-        return np.zeros(m, dtype=np.int64)
-    array = np.asarray(labels.cpu() if isinstance(labels, Tensor) else labels)
+        return Groups(("all",), np.zeros(m, dtype=np.int64))
+    array = to_numpy(labels) if isinstance(labels, Tensor) else np.asarray(labels)
     if array.shape != (m,):
         raise ValueError(f"labels has shape {array.shape}; expected ({m},), one for each ranking")
-    return np.unique(array, return_inverse=True)[1].reshape(m)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError(f"labels has NaN for row {int(np.isnan(array).argmax())}; every ranking needs a label")
+    values, codes = np.unique(array, return_inverse=True)
+    numbers = values.dtype.kind in "biuf"
+    return Groups(tuple(f"cluster {value:g}" if numbers else str(value) for value in values), codes.reshape(m))
+
+
+def as_rankings(X: Any, weights: Any = None, items: "Sequence[str] | None" = None) -> Rankings:
+    """Scores with weights and names of items, which a data set or the columns of a data frame may bring along.
+
+    Raises:
+        TypeError, ValueError: as :func:`torchrank.borda`, or another number of names.
+    """
+    if isinstance(X, RankingData):
+        weights, items = X.weights if weights is None else weights, X.items if items is None else items
+        X = X.scores
+    scores = as_scores(X, "X")[0].detach().cpu()
+    if scores.ndim != 2:
+        raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix (rankings, items)")
+    counts = as_weights(weights.detach().cpu() if isinstance(weights, Tensor) else weights, scores)
+    columns = getattr(X, "columns", None) if items is None else items
+    names = as_names(columns, scores.shape[1], "items", "X ranks {n} items")
+    return Rankings(to_numpy(scores.to(torch.float64)), to_numpy(counts), names)
+
+
+def as_names(names: "Sequence[str] | None", n: int, argument: str, there: str) -> tuple[str, ...]:
+    """The n names as text, those beyond 24 letters cut; numbers from 0 on for None.
+
+    Raises:
+        ValueError: another number of names.
+    """
+    words = tuple(map(str, range(n) if names is None else names))
+    if len(words) != n:
+        raise ValueError(f"{argument} has {len(words)} names; {there.format(n=n)}")
+    return tuple(word if len(word) <= _LONGEST_NAME else word[: _LONGEST_NAME - 1] + "…" for word in words)

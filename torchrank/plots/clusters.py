@@ -1,21 +1,25 @@
-"""Clusters of rankings: Gram matrices in cluster order, silhouettes, and maps."""
+"""Clusters of rankings: Gram matrices in cluster order, and silhouettes."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from torchrank.kernels.normalize import center_gram
-from torchrank.plots.axes import MARKERS, PALETTE, as_array, as_labels, axes_or_new
+from torchrank.plots.axes import as_array, as_groups, as_square, axes_or_new, style
+from torchrank.rankings.validate import as_weights, from_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_MOST_CELLS = 1000  # along each axis, which is more than there are pixels
+_CLOSEST = 0.035  # of the axis: names of clusters nearer to the one before are left out
 
 
 def plot_gram(K: Any, labels: Any = None, *, ax: "Axes | None" = None) -> "Axes":
     """Draw a Gram matrix as a heat map, rows and columns in the order of their clusters.
 
     Args:
-        K: ``(m, m)`` kernel values. The colour scale is symmetric about 0.
+        K: ``(m, m)`` kernel values; NaN is grey. Lighter means larger, and the scale is that of the values off the
+            diagonal, which would leave no contrast to the others. Above 1,000 rankings cells are means of blocks.
         labels: ``(m,)`` clusters; white lines part them. None keeps the order.
         ax: axes to draw into.
 
@@ -23,114 +27,100 @@ def plot_gram(K: Any, labels: Any = None, *, ax: "Axes | None" = None) -> "Axes"
         The axes.
 
     Raises:
-        ValueError: not a square matrix, or another number of labels.
+        ValueError: not a square matrix, no rows, or another number of labels.
     """
-    gram = as_array(K, "K", 2)
-    if gram.shape[0] != gram.shape[1]:
-        raise ValueError(f"K has shape {gram.shape}; expected a square matrix")
-    groups = as_labels(labels, len(gram))
-    ax = axes_or_new(ax)
-    order = np.argsort(groups, kind="stable")
-    limit = float(np.abs(gram).max()) if gram.size else 1.0
-    image = ax.imshow(gram[np.ix_(order, order)], cmap="PuOr", vmin=-limit, vmax=limit, interpolation="nearest")
-    for end in np.cumsum(np.bincount(groups))[:-1]:
+    gram = as_square(K)
+    groups = as_groups(labels, len(gram))
+    ax = axes_or_new(ax, (5.2, 4.2))
+    order = np.argsort(groups.codes, kind="stable")
+    step = -(-len(gram) // _MOST_CELLS)
+    cells = _block_means(gram[np.ix_(order, order)], step)
+    (low, high), end = _limits(cells), len(cells) * step - 0.5
+    image = ax.imshow(cells, cmap="cividis", vmin=low, vmax=high, extent=(-0.5, end, end, -0.5))
+    ax.set(xlim=(-0.5, len(gram) - 0.5), ylim=(len(gram) - 0.5, -0.5))
+    ax.set_facecolor("0.75")  # shows where there is no number
+    ends = np.cumsum(np.bincount(groups.codes))
+    for end in ends[:-1]:
         ax.axhline(end - 0.5, color="white", linewidth=1)
         ax.axvline(end - 0.5, color="white", linewidth=1)
-    ax.figure.colorbar(image, ax=ax, label="kernel")
-    ax.set(xlabel="ranking", ylabel="ranking")
+    beyond = bool(np.nanmax(cells, initial=-np.inf) > high)
+    ax.figure.colorbar(image, ax=ax, label="kernel", extend="max" if beyond else "neither")
+    if labels is None:
+        ax.set(xlabel="ranking", ylabel="ranking")
+        ax.locator_params(integer=True)
+    else:
+        middles = (np.append(0, ends[:-1]) + ends - 1) / 2
+        shown = _apart(middles, _CLOSEST * len(gram))
+        ax.set_yticks(middles[shown], [groups.names[group] for group in shown])
+        ax.set_xticks([])
+        ax.set_xlabel(f"{len(gram)} rankings, by cluster")
     return ax
 
 
-def plot_silhouette(widths: Any, labels: Any, *, ax: "Axes | None" = None) -> "Axes":
+def _block_means(gram: np.ndarray, step: int) -> np.ndarray:
+    """Means of blocks of so many rows and columns."""
+    if step == 1:
+        return gram
+    starts = np.arange(0, len(gram), step)
+    sizes = np.diff(np.append(starts, len(gram)))
+    return np.add.reduceat(np.add.reduceat(gram, starts, axis=0), starts, axis=1) / np.outer(sizes, sizes)
+
+
+def _limits(gram: np.ndarray) -> tuple[float, float]:
+    """Least and largest finite value off the diagonal, or of all where those do not differ."""
+    outside = gram[~np.eye(len(gram), dtype=bool)]
+    for values in (outside, gram):
+        finite = values[np.isfinite(values)]
+        if len(finite) and finite.min() < finite.max():
+            return float(finite.min()), float(finite.max())
+    return (float(finite[0]) - 0.5, float(finite[0]) + 0.5) if len(finite) else (0.0, 1.0)
+
+
+def _apart(places: np.ndarray, least: float) -> list[int]:
+    """Which of the sorted places to keep so that all are so far from each other."""
+    kept: list[int] = []
+    for index, place in enumerate(places):
+        if not kept or place - places[kept[-1]] >= least:
+            kept.append(index)
+    return kept
+
+
+def plot_silhouette(widths: Any, labels: Any, *, weights: Any = None, ax: "Axes | None" = None) -> "Axes":
     """Draw silhouette widths as bars, cluster by cluster, widest first, and their mean as a line.
 
     Args:
         widths: ``(m,)`` in [-1, 1], see :func:`torchrank.metrics.silhouette_samples`.
         labels: ``(m,)`` clusters.
+        weights: ``(m,)``, how often each ranking was observed: the height of its bar; None means once.
         ax: axes to draw into.
 
     Returns:
-        The axes.
+        The axes. Numbers in brackets are those of the rankings in each cluster.
 
     Raises:
-        ValueError: shapes that do not fit.
+        ValueError: shapes that do not fit, no rows, widths that are NaN.
     """
     values = as_array(widths, "widths", 1)
-    groups = as_labels(labels, len(values))
-    ax = axes_or_new(ax)
-    order = np.lexsort((-values, groups))
-    gap = max(1, len(values) // 50)
-    heights = np.arange(len(values)) + gap * groups[order]
-    colours = [PALETTE[group % len(PALETTE)] for group in groups[order]]
-    ax.barh(heights, values[order], height=1.0, color=colours, linewidth=0)
-    present = np.unique(groups)
-    ax.set_yticks([heights[groups[order] == group].mean() for group in present], [str(group) for group in present])
-    if len(values):
-        ax.axvline(values.mean(), color="black", linestyle="--", linewidth=1, label=f"mean {values.mean():.2f}")
-        ax.legend(loc="lower right", frameon=False)
-    ax.invert_yaxis()
-    ax.set(xlabel="silhouette width", ylabel="cluster")
-    return ax
-
-
-def plot_map(
-    K: Any,
-    labels: Any = None,
-    *,
-    weights: Any = None,
-    neighbours: Any = None,
-    names: "list[str] | tuple[str, ...] | None" = None,
-    ax: "Axes | None" = None,
-) -> "Axes":
-    """Draw rankings as points on the first two principal components of a kernel.
-
-    Args:
-        K: ``(m, m)`` Gram matrix; it is centred here.
-        labels: ``(m,)`` clusters, shown by colour and marker.
-        weights: ``(m,)``, how often each ranking was observed; the area of its point.
-        neighbours: ``(m, m)``; points that are neighbours are joined. For total rankings,
-            ``kendall_distance(X) == 1`` gives the permutohedron, whose edges exchange two adjacent items.
-        names: of the m rankings, written beside the points.
-        ax: axes to draw into.
-
-    Returns:
-        The axes; their labels tell the share of the variance that each component has.
-
-    Raises:
-        ValueError: shapes that do not fit, fewer than three rankings.
-    """
-    gram = as_array(K, "K", 2)
-    m = len(gram)
-    if gram.shape != (m, m) or m < 3:
-        raise ValueError(f"K has shape {gram.shape}; expected a square matrix of at least three rankings")
-    groups = as_labels(labels, m)
-    counts = np.ones(m) if weights is None else as_array(weights, "weights", 1)
-    words = () if names is None else tuple(names)
-    if len(counts) != m or len(words) not in (0, m):
-        raise ValueError(f"K has {m} rankings, weights {len(counts)} and names {len(words)}; they must agree")
-    area = np.full(m, 30.0) if weights is None else 200 * counts / counts.max()
-    values, vectors = np.linalg.eigh(np.asarray(center_gram(gram)))
-    points = vectors[:, -2:] * np.sqrt(values[-2:].clip(min=0))
-    share = values[-2:] / values.clip(min=0).sum() if values[-1] > 0 else np.zeros(2)
-    ax = axes_or_new(ax)
-    if neighbours is not None:
-        for i, j in np.argwhere(np.triu(as_array(neighbours, "neighbours", 2), 1)):
-            ax.plot(points[[i, j], 1], points[[i, j], 0], color="0.8", linewidth=0.8, zorder=0)
-    for group in np.unique(groups):
-        own = groups == group
-        ax.scatter(
-            points[own, 1],
-            points[own, 0],
-            s=area[own],
-            color=PALETTE[group % len(PALETTE)],
-            marker=MARKERS[group % len(MARKERS)],
-            label=f"cluster {group}",
-            alpha=0.85,
-        )
-    for point, name in zip(points, words, strict=False):
-        ax.annotate(str(name), (point[1], point[0]), textcoords="offset points", xytext=(4, 4), fontsize="x-small")
-    if labels is not None:
-        ax.legend(frameon=False)
-    ax.set(xlabel=f"component 1 ({share[1]:.0%})", ylabel=f"component 2 ({share[0]:.0%})")
-    ax.set_aspect("equal", adjustable="datalim")
+    if np.isnan(values).any():
+        raise ValueError(f"widths has NaN for row {int(np.isnan(values).argmax())}; silhouettes are between -1 and 1")
+    groups = as_groups(labels, len(values))
+    counts = np.ones(len(values)) if weights is None else as_array(weights, "weights", 1)
+    counts = as_weights(counts, from_array(values[:, None], "widths")).numpy()
+    ax = axes_or_new(ax, (5.0, max(3.0, 1.2 + 0.35 * len(groups.names))))
+    gap, start, middles = counts.sum() / 50, 0.0, []
+    for code in range(len(groups.names)):
+        own = np.flatnonzero(groups.own(code))
+        own = own[np.argsort(-values[own], kind="stable")]
+        edges = start + np.append(0, counts[own].cumsum())
+        corners = np.repeat(edges, 2)[1:-1]
+        ax.fill_betweenx(corners, 0, np.repeat(values[own], 2), color=style(code)[0], linewidth=0)
+        middles.append((edges[0] + edges[-1]) / 2)
+        start = edges[-1] + gap
+    names = [f"{name} ({counts[groups.own(code)].sum():g})" for code, name in enumerate(groups.names)]
+    ax.set_yticks(middles, names)
+    ax.set_ylim(start, -gap)
+    mean = float(values @ counts / counts.sum())
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.axvline(mean, color="black", linestyle="--", linewidth=1)
+    ax.set_xlabel(f"silhouette width (dashed: mean {mean:.2f})")
     return ax

@@ -1,0 +1,112 @@
+"""Heat maps and silhouettes: the numbers that were drawn, so that fonts and versions make no difference."""
+
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+import torch
+
+import torchrank
+from torchrank.metrics import silhouette_samples
+from torchrank.plots import plot_gram, plot_silhouette
+
+ALL = np.array(list(permutations([1.0, 2, 3, 4])))
+LABELS = (ALL[:, 0] > 2).astype(int)
+
+
+def y_names(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+@pytest.mark.parametrize("kind", ["numpy", "float32", "gradient"])
+def test_a_gram_matrix_is_shown_in_cluster_order(kind):
+    K = torchrank.kendall_gram(ALL)
+    given = {"numpy": K, "float32": torch.as_tensor(K).float(), "gradient": torch.as_tensor(K).requires_grad_()}[kind]
+    ax = plot_gram(given, LABELS)
+    order = np.argsort(LABELS, kind="stable")
+    np.testing.assert_allclose(ax.images[0].get_array(), K[np.ix_(order, order)], atol=1e-6)
+    assert y_names(ax) == ["cluster 0", "cluster 1"]
+    assert [line.get_ydata()[0] for line in ax.lines[::2]] == [11.5]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_tensors_of_a_gpu_are_drawn():
+    K = torch.eye(3, device="cuda")
+    assert plot_gram(K, torch.tensor([0, 1, 1], device="cuda")).images[0].get_array().shape == (3, 3)
+
+
+def test_the_scale_is_that_of_values_off_the_diagonal():
+    K = torchrank.kendall_gram(ALL)
+    off = K[~np.eye(24, dtype=bool)]
+    assert plot_gram(K).images[0].get_clim() == (off.min(), off.max())
+    assert plot_gram(np.eye(3)).images[0].get_clim() == (0, 1)  # where these are all alike, of all
+    assert plot_gram(np.ones((1, 1))).images[0].get_clim() == (0.5, 1.5)
+    assert plot_gram(np.full((2, 2), np.nan)).images[0].get_clim() == (0, 1)
+
+
+def test_many_rankings_are_shown_as_means_of_blocks():
+    m = 2302  # blocks of 3, the last of fewer
+    K = np.random.default_rng(0).normal(size=(m, m))
+    K[0, 5] = np.nan
+    image = plot_gram(K).images[0]
+    cells = image.get_array()
+    assert cells.shape == (768, 768)
+    assert cells.mask[0, 1]
+    np.testing.assert_allclose(cells[3, 4], K[9:12, 12:15].mean())
+    np.testing.assert_allclose(cells[-1, -1], K[-1, -1])
+    assert image.get_extent() == [-0.5, 2303.5, 2303.5, -0.5]
+
+
+def test_labels_may_be_names_and_those_of_tiny_clusters_are_left_out():
+    assert y_names(plot_gram(np.eye(3), ["b", "a", "b"])) == ["a", "b"]
+    assert y_names(plot_gram(np.eye(3), [7, 2, 7])) == ["cluster 2", "cluster 7"]
+    names = y_names(plot_gram(np.eye(200), np.r_[np.zeros(196), 1, 2, 3, 4]))
+    assert names[0] == "cluster 0"
+    assert len(names) == 2
+
+
+def bars(collection):
+    """Total height of the bars of every width, of one cluster, and whether wider ones are above."""
+    corners = collection.get_paths()[0].vertices
+    widths = np.unique(corners[corners[:, 0] != 0, 0])
+    spans = [corners[corners[:, 0] == width, 1] for width in widths]
+    sorted_down = all(wide.max() <= narrow.min() for narrow, wide in pairwise(spans))
+    return dict(zip(widths.round(9), np.array([np.ptp(span) for span in spans]).round(9), strict=True)), sorted_down
+
+
+def test_silhouettes_are_sorted_within_clusters_and_their_mean_is_drawn():
+    widths = silhouette_samples(torchrank.kendall_distance(ALL), LABELS).round(9)
+    ax = plot_silhouette(widths, LABELS)
+    assert len(ax.collections) == 2
+    for label, collection in enumerate(ax.collections):
+        own = widths[np.equal(LABELS, label)]
+        assert bars(collection) == (dict(zip(*np.unique(own, return_counts=True), strict=True)), True)
+    np.testing.assert_allclose(ax.lines[1].get_xdata(), widths.mean())
+    assert y_names(ax) == ["cluster 0 (12)", "cluster 1 (12)"]
+
+
+def test_weights_are_the_heights_of_bars():
+    ax = plot_silhouette([0.25, 0.5, 0.75], ["a", "a", "b"], weights=torch.tensor([1, 3, 4]))
+    assert bars(ax.collections[0]) == ({0.25: 1, 0.5: 3}, True)
+    np.testing.assert_allclose(ax.lines[1].get_xdata(), (3 * 0.5 + 0.25 + 4 * 0.75) / 8)
+    assert y_names(ax) == ["a (4)", "b (4)"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: plot_gram(np.ones((2, 3))), ValueError, r"K has shape \(2, 3\); expected a square matrix"),
+        (lambda: plot_gram(np.ones((0, 0))), ValueError, r"K has shape \(0, 0\); there is nothing to draw"),
+        (lambda: plot_gram([["a"]]), TypeError, "K has dtype"),
+        (lambda: plot_gram(torch.ones(2, 2, dtype=torch.complex64)), TypeError, "expected real numbers"),
+        (lambda: plot_gram(np.eye(3), [0, 1]), ValueError, r"labels has shape \(2,\); expected \(3,\)"),
+        (lambda: plot_gram(np.eye(2), [0, np.nan]), ValueError, "labels has NaN for row 1"),
+        (lambda: plot_silhouette([[0.1]], [0]), ValueError, "expected 1 dimension"),
+        (lambda: plot_silhouette([], []), ValueError, "nothing to draw"),
+        (lambda: plot_silhouette([0.1, np.nan], [0, 1]), ValueError, "widths has NaN for row 1"),
+        (lambda: plot_silhouette([0.1, 0.2], [0, 1], weights=[1]), ValueError, "expected one weight for each of 2"),
+    ],
+)
+def test_what_does_not_fit_is_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

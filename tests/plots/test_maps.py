@@ -1,0 +1,151 @@
+"""Maps and permutohedra: coordinates against a decomposition by hand, corners and edges against permutations."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial import ConvexHull
+
+import torchrank
+from torchrank.plots import plot_map, plot_permutohedron
+from torchrank.plots.maps import principal_points
+
+ALL = np.array(list(permutations([1.0, 2, 3, 4])))
+LABELS = (ALL[:, 0] > 2).astype(int)
+
+
+def from_features(X, weights):
+    """Principal components of the weighted features of the Kendall kernel, and their shares of the variance."""
+    features = np.asarray(torchrank.kendall_features(X))
+    p = weights / weights.sum()
+    centred = features - p @ features
+    values, directions = np.linalg.eigh(centred.T @ (p[:, None] * centred))
+    return centred @ directions[:, :-3:-1], values[:-3:-1] / values.sum()
+
+
+@pytest.mark.parametrize("m", [7, 501])  # all eigenvalues, or Lanczos iterations
+def test_points_are_the_principal_components_of_the_weighted_features(m):
+    rng = np.random.default_rng(m)
+    X, weights = rng.normal(size=(m, 6)), rng.integers(0, 4, size=m).astype(float)
+    points, share = principal_points(torchrank.kendall_gram(X), weights)
+    expected, expected_share = from_features(X, weights)
+    np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-9)
+    np.testing.assert_allclose(share, expected_share, atol=1e-12)
+    assert (points[np.abs(points).argmax(axis=0), [0, 1]] > 0).all()
+
+
+def test_weighing_is_repeating():
+    X = np.random.default_rng(1).normal(size=(5, 6))
+    repeated = np.repeat(X, [1, 2, 3, 1, 2], axis=0)
+    points, share = principal_points(torchrank.kendall_gram(X), np.array([1.0, 2, 3, 1, 2]))
+    others, other_share = principal_points(torchrank.kendall_gram(repeated), np.ones(9))
+    np.testing.assert_allclose(np.repeat(points, [1, 2, 3, 1, 2], axis=0), others, atol=1e-9)
+    np.testing.assert_allclose(share, other_share)
+
+
+def test_equal_rankings_lie_in_one_point():
+    points, share = principal_points(np.ones((600, 600)), np.ones(600))
+    assert (points == 0).all()
+    assert (share == 0).all()
+
+
+def test_neighbours_are_joined():
+    X = np.array(list(permutations([1.0, 2, 3])))
+    ax = plot_map(torchrank.kendall_gram(X), neighbours=torchrank.kendall_distance(X) == 1)
+    assert len(ax.lines) == 6  # the hexagon of rankings of three items
+
+
+def test_a_map_shows_clusters_and_weights():
+    K, weights = torchrank.kendall_gram(ALL), np.arange(24.0)
+    ax = plot_map(K, LABELS, weights=weights)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["cluster 0", "cluster 1"]
+    for label, points in enumerate(ax.collections):
+        np.testing.assert_allclose(points.get_sizes() / 300, weights[np.equal(LABELS, label)] / 23)
+    assert len({tuple(points.get_facecolor()[0]) for points in ax.collections}) == 2
+    assert len({points.get_paths()[0].vertices.tobytes() for points in ax.collections}) == 2  # markers
+
+
+def test_names_do_not_cover_each_other():
+    ax = plot_map(torchrank.kendall_gram(ALL), names=[f"ranking {number}" for number in range(24)])
+    ax.figure.draw_without_rendering()
+    assert 5 <= len(ax.texts) <= 24
+    middles = [text.get_window_extent().get_points().mean(axis=0) for text in ax.texts]
+    letters = min(text.get_window_extent().height for text in ax.texts)
+    for index, middle in enumerate(middles):
+        for other in middles[:index]:
+            across, up = np.abs(middle - other)
+            assert up > 0.7 * letters or across > 5 * letters
+
+
+@pytest.mark.parametrize(("n", "edges"), [(3, 6), (4, 36)])
+def test_corners_are_rankings_and_edges_exchange_neighbours(n, edges):
+    X = np.array(list(permutations(np.arange(n, 0.0, -1))))
+    ax = plot_permutohedron(X, items=list("ABCD"[:n]))
+    assert len(ax.lines) == edges
+    places = {text.get_text(): np.array(text.xy) for text in ax.texts}
+    assert sorted(places) == sorted("".join(order) for order in permutations("ABCD"[:n]))
+    joined = {frozenset(map(tuple, np.round(line.get_xydata(), 9))) for line in ax.lines}
+    for word, place in places.items():
+        for k in range(n - 1):
+            other = word[:k] + word[k + 1] + word[k] + word[k + 2 :]
+            assert frozenset(tuple(np.round(p, 9)) for p in (place, places[other])) in joined
+    shown = {tuple(np.round(point, 9)) for point in ax.collections[0].get_offsets()}
+    assert shown == {tuple(np.round(place, 9)) for place in places.values()}
+
+
+def test_the_back_of_the_solid_is_what_its_front_hides():
+    ax = plot_permutohedron(ALL)
+    corners = np.array(list(permutations(range(1, 5))), dtype=float) - 2.5
+    flat = np.array([text.xy for text in ax.texts])
+    right, up = np.linalg.lstsq(corners, flat, rcond=None)[0].T
+    view = np.array([right, up, np.full(4, 0.5)])
+    np.testing.assert_allclose(view @ view.T, np.eye(3), atol=1e-9)
+    outline = len(ConvexHull(flat).vertices)  # what is not on the outline is half in front and half behind
+    hidden = np.array([text.get_color() != "black" for text in ax.texts])
+    assert hidden.sum() == (24 - outline) / 2
+    assert sum(line.get_linestyle() == "--" for line in ax.lines) == (36 - outline) / 2
+    inside = np.delete(np.arange(24), ConvexHull(flat).vertices)
+    depth = corners[inside] @ np.linalg.svd(view)[2][3]
+    hidden = hidden[inside]
+    assert max(depth[hidden]) < min(depth[~hidden]) or min(depth[hidden]) > max(depth[~hidden])
+
+
+def test_ties_lie_in_the_middle_and_equal_rankings_add_up():
+    X = pd.DataFrame([[1.0, 1, 1], [3, 2, 1], [3, 2, 1], [2, 2, 1]], columns=["x", "y", "z"])
+    ax = plot_permutohedron(X, weights=[1, 2, 3, 4])
+    places = {text.get_text(): np.array(text.xy) for text in ax.texts}
+    points = dict(zip(ax.collections[0].get_sizes().round(6), ax.collections[0].get_offsets(), strict=True))
+    np.testing.assert_allclose(points[300], places["xyz"])
+    np.testing.assert_allclose(points[240], (places["xyz"] + places["yxz"]) / 2)
+    np.testing.assert_allclose(points[60], [0, 0], atol=1e-12)
+    assert ax.get_xlabel() == "largest point: 5 of 10 rankings"
+
+
+def test_unranked_items_below_and_names_that_begin_alike():
+    X = np.array([[2.0, 1, np.nan], [1, np.nan, np.nan]])
+    ax = plot_permutohedron(X, ["p", "q"], missing="topk", items=["Soup", "Salad", "Bread"])
+    places = {text.get_text(): np.array(text.xy) for text in ax.texts}
+    np.testing.assert_allclose(ax.collections[0].get_offsets()[0], places["ABC"])
+    np.testing.assert_allclose(ax.collections[1].get_offsets()[0], (places["ABC"] + places["ACB"]) / 2)
+    assert ax.get_xlabel().startswith("A Soup, B Salad, C Bread\n")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plot_map(np.ones((1, 1))), "at least two rankings"),
+        (lambda: plot_map([[1, np.nan], [np.nan, 1]]), "K has nan at row 0, column 1"),
+        (lambda: plot_map([[1, 0.5], [0.2, 1]]), "not symmetric"),
+        (lambda: plot_map(np.eye(3), names=["a"]), "names has 1 names; K has 3 rankings"),
+        (lambda: plot_map(np.eye(3), weights=[1, 2]), "expected one weight for each of 3"),
+        (lambda: plot_map(np.eye(3), neighbours=np.eye(2)), r"neighbours has shape \(2, 2\); K has 3"),
+        (lambda: plot_permutohedron(np.ones((2, 5))), r"X ranks 5 items; of more than 4 draw plot_map"),
+        (lambda: plot_permutohedron([[1, 2, np.nan]]), "at row 0, item 2; pass missing='topk'"),
+        (lambda: plot_permutohedron(np.ones((0, 3))), "at least one is needed"),
+        (lambda: plot_permutohedron(ALL, missing="pairwise"), "choose one of"),
+    ],
+)
+def test_what_does_not_fit_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
