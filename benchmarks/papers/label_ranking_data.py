@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from torchrank import from_orders, from_positions
-from torchrank.datasets.label_ranking import drop_labels, read_label_ranking
+from torchrank.datasets import drop_labels, read_label_ranking
 
 READINGS = ("inverted", "true")
 METHODS = ("1-Rank", "Km-Mal", "Km-PL", "Naive-Km", "Naive-RT", "EBMS-RT", "K-o'm-RT", "RT-prune", "RT-iter", "MM-PL")

@@ -23,8 +23,8 @@ from benchmarks.papers.label_ranking_methods import FITS, Fit, mm_pl
 from benchmarks.papers.label_ranking_results import Row, add_options, finished, results_folder
 from benchmarks.registry import Recorder
 from torchrank import EMSettings
-from torchrank.datasets.data import RankingData
-from torchrank.datasets.label_ranking import CENTRAL_ORDERS, checker, circles
+from torchrank.datasets import RankingData, checker, circles
+from torchrank.datasets.label_ranking import CENTRAL_ORDERS
 from torchrank.metrics.label_ranking import d_feat, d_knh, delta_rank, label_ranking_loss
 
 NAME = "label_ranking_synthetic"

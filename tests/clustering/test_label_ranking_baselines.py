@@ -9,7 +9,8 @@ from torchrank import borda
 from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
 from torchrank.clustering.label_ranking_clusters import ebms, k_o_means, most_frequent
 from torchrank.clustering.rank_tree_training import Training
-from torchrank.datasets.label_ranking import CENTRAL_ORDERS, circles, drop_labels
+from torchrank.datasets import circles, drop_labels
+from torchrank.datasets.label_ranking import CENTRAL_ORDERS
 from torchrank.metrics.label_ranking import label_ranking_loss
 from torchrank.models.mm_pl_orders import strict_scores
 

@@ -8,7 +8,8 @@ from tests.clustering.rows import NAN, random_rows
 from tests.oracles import label_ranking as oracle
 from torchrank.clustering.rank_tree import rank_tree, tree_with_centers
 from torchrank.clustering.rank_tree_training import Training
-from torchrank.datasets.label_ranking import CENTRAL_ORDERS, circles
+from torchrank.datasets import circles
+from torchrank.datasets.label_ranking import CENTRAL_ORDERS
 from torchrank.metrics.label_ranking import label_ranking_loss
 
 

@@ -10,7 +10,7 @@ from benchmarks.papers.conditional_newsgroups import errors as newsgroup_errors
 from benchmarks.papers.conditional_newsgroups import sample
 from benchmarks.papers.conditional_rps import errors, weights
 from torchrank.conditional import kron_edge_rls
-from torchrank.datasets.games import rock_paper_scissors
+from torchrank.datasets import rock_paper_scissors
 
 
 @pytest.mark.data

@@ -1,5 +1,4 @@
 import math
-import warnings
 
 import numpy as np
 import pytest
@@ -12,10 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from torchrank import EMSettings
-from torchrank.datasets.label_ranking import circles
+from torchrank.datasets import circles
 from torchrank.estimators import (
     KMeansRankClusterer,
     MMPLClusterer,
@@ -37,68 +35,6 @@ ESTIMATORS = [
     NaiveKMeansClusterer(2, random_state=0),
     RankClusteringTree(2, random_state=0),
 ]
-
-
-class TwoLabels:
-    """The checks pass one target a row: let it say how much a label is preferred to a second one."""
-
-    def fit(self, X, Y=None):
-        return super().fit(X, two_labels(Y))
-
-    def fit_predict(self, X, Y=None):
-        return super().fit_predict(X, Y)  # goes through fit
-
-    def score(self, X, y=None):  # the checks pass it by this name
-        return super().score(X, two_labels(y))
-
-
-def two_labels(y):
-    if y is None or np.iscomplexobj(y) or np.size(y) == 0:
-        return y
-    y = np.asarray(y, dtype=float).reshape(-1)
-    return np.stack([y, np.full(len(y), np.median(y) + 0.1)], axis=1)
-
-
-class CheckedMMPL(TwoLabels, MMPLClusterer):
-    pass
-
-
-class CheckedRankTree(TwoLabels, RankTreeClusterer):
-    pass
-
-
-class CheckedOneRank(TwoLabels, OneRank):
-    pass
-
-
-class CheckedKMeans(TwoLabels, KMeansRankClusterer):
-    pass
-
-
-class CheckedNaiveKMeans(TwoLabels, NaiveKMeansClusterer):
-    pass
-
-
-class CheckedRankClustering(TwoLabels, RankClusteringTree):
-    pass
-
-
-CHECKED = [
-    CheckedMMPL(2, 3, settings=EMSettings(n_updates=200), random_state=0),
-    CheckedRankTree(2, n_starts=2, random_state=0),
-    CheckedRankTree(2, method="pruned"),
-    CheckedOneRank(),
-    CheckedKMeans(2, n_starts=1, random_state=0),
-    CheckedNaiveKMeans(2, n_starts=1, random_state=0),
-    CheckedRankClustering(2, random_state=0),
-]
-
-
-@parametrize_with_checks(CHECKED)
-def test_scikit_learn_conventions(estimator, check):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "(X has .* distinct rows|standard deviations of the features)")
-        check(estimator)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)

@@ -1,11 +1,22 @@
-"""Data sets: readers of files and tables, and generators, all of which give the same type.
+"""Data sets: readers of files and tables, published sets by name, and generators.
 
-What is read or generated is a :class:`RankingData`: scores (larger = preferred, NaN = not ranked), names, weights and
-what else is known. Edges of graphs, for conditional ranking, are an :class:`EdgeData`.
+All of them give a :class:`RankingData`: scores (larger = preferred, NaN = not ranked), names, weights and what else is
+known. For conditional ranking there are edges between nodes with features, :class:`EdgeData`, and labels of all pairs
+of two kinds of nodes with kernels, :class:`NetworkData`.
 """
 
 from torchrank.datasets.csv_files import read_comparisons, read_rankings
 from torchrank.datasets.data import EdgeData, RankingData
+from torchrank.datasets.fetch import (
+    NetworkData,
+    fetch_apa,
+    fetch_davis,
+    fetch_eurovision,
+    fetch_gene_expression,
+    fetch_label_ranking,
+    fetch_sushi,
+    fetch_yamanishi,
+)
 from torchrank.datasets.games import rock_paper_scissors
 from torchrank.datasets.generators import make_mallows_mixture, make_plackett_luce_mixture
 from torchrank.datasets.label_ranking import checker, circles, drop_labels, from_ranking_strings, read_label_ranking
@@ -14,10 +25,18 @@ from torchrank.datasets.tables import from_comparisons, ranking_data
 
 __all__ = [
     "EdgeData",
+    "NetworkData",
     "RankingData",
     "checker",
     "circles",
     "drop_labels",
+    "fetch_apa",
+    "fetch_davis",
+    "fetch_eurovision",
+    "fetch_gene_expression",
+    "fetch_label_ranking",
+    "fetch_sushi",
+    "fetch_yamanishi",
     "from_comparisons",
     "from_ranking_strings",
     "make_mallows_mixture",
