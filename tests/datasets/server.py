@@ -44,7 +44,7 @@ class Server:
             request.send_error(behaviour if isinstance(behaviour, int) else 404)
             return
         start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and behaviour != "no ranges" else 0
-        if start >= len(content):
+        if start and start >= len(content):
             request.send_error(416)
             return
         body = b"<html>please log in</html>" if behaviour == "lie" else content[start:]

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from torchrank.datasets import catalogue, rda
+import torchrank.datasets.catalogue as catalogue
+import torchrank.datasets.rda as rda
 from torchrank.datasets.data import RankingData
 from torchrank.datasets.sources import Place, Table, characters
 from torchrank.rankings.validate import check_choice

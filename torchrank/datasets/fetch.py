@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from torchrank.datasets import catalogue, rda
+import torchrank.datasets.catalogue as catalogue
+import torchrank.datasets.rda as rda
 from torchrank.datasets.data import RankingData
 from torchrank.datasets.expression import fetch_gene_expression
 from torchrank.datasets.networks import NetworkData, fetch_davis, fetch_yamanishi
@@ -258,7 +259,7 @@ def fetch_label_ranking(
 
 def _read_label_ranking(path: Path) -> Table:
     """Features and ranks; the first line has numbers of rows, features and labels, then names of the columns."""
-    header, *lines = path.read_text(encoding="utf-8").splitlines()
+    header, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
     rows = [[float(field) for field in line.split(",")] for line in lines]
     names = tuple(header.split(",")[3:])
     if any(len(row) != len(names) for row in rows):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from torchrank.datasets import catalogue
+import torchrank.datasets.catalogue as catalogue
 from torchrank.datasets.sources import Place, Table, characters
 from torchrank.rankings.validate import check_choice
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"RD")  # gzip, bzip2, xz, not compressed
+_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"RDX2\n", b"RDX3\n")  # gzip, bzip2, xz, not compressed
 
 
 def import_rdata() -> ModuleType:
@@ -41,7 +41,7 @@ def read_objects(path: Path) -> dict[str, Any]:
         raise ValueError(f"it is not an R data file; it starts with {content[:20]!r}")
     try:
         objects = rdata.read_rda(io.BytesIO(content), default_encoding="latin_1")
-    except (NotImplementedError, EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+    except (NotImplementedError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
         raise ValueError(f"it is not a whole R data file ({error})") from error
     return {str(name): value for name, value in objects.items()}
 
@@ -68,7 +68,10 @@ def as_matrix(value: Any) -> np.ndarray:
     """
     if hasattr(value, "columns"):
         value = value.to_numpy(dtype=np.float64, na_value=np.nan)
-    matrix = np.ma.filled(np.ma.asarray(getattr(value, "values", value), dtype=np.float64), np.nan)
+    try:
+        matrix = np.ma.filled(np.ma.asarray(getattr(value, "values", value), dtype=np.float64), np.nan)
+    except TypeError as error:
+        raise ValueError(f"it holds something else where a table of numbers was expected ({error})") from error
     if matrix.ndim != 2:
         raise ValueError(f"it holds numbers of shape {matrix.shape} where a table was expected")
     return matrix
@@ -87,7 +90,7 @@ def names_of(value: Any, axis: int) -> tuple[str, ...]:
 
 def as_strings(values: Any) -> tuple[str, ...]:
     """The entries of an R factor or vector as text without blanks around it; whole numbers without a point."""
-    entries = np.asarray(values)
+    entries = np.atleast_1d(np.asarray(values))
     if np.issubdtype(entries.dtype, np.floating):
         return tuple(f"{entry:g}" for entry in entries)
     return tuple(str(entry).strip() for entry in entries)
