@@ -5,7 +5,6 @@ conditional ranking on relational data, Machine Learning 93 (2013), doi:10.1007/
 """
 
 import numpy as np
-from scipy.special import softmax
 
 from torchrank.datasets.data import EdgeData
 from torchrank.rankings.validate import check_count, check_finite
@@ -52,7 +51,9 @@ def rock_paper_scissors(
 
 def strategies(rng: np.random.Generator, w: float, n: int) -> np.ndarray:
     """Probabilities ``(n, 3)`` of the three moves."""
-    return softmax(w * rng.random((n, 3)) / 3, axis=1)
+    logits = w * rng.random((n, 3)) / 3
+    weights = np.exp(logits - logits.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True)
 
 
 def play(rng: np.random.Generator, moves: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
