@@ -12,6 +12,7 @@ PACKAGES = (
     "clustering",
     "classification",
     "conditional",
+    "datasets",
     "distributions",
     "estimators",
     "metrics",
