@@ -9,7 +9,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from torchrank import KendallKernel, center_gram, kendall_gram, normalize_gram
 from torchrank.classification import all_pairs_margins, fisher_discriminant, top_scoring_pairs, vote_margins
@@ -24,41 +23,6 @@ from torchrank.estimators import (
 RNG = np.random.default_rng(2)
 X, NEW = RNG.normal(size=(18, 6)), RNG.normal(size=(7, 6))
 TWO, THREE = np.array(["b", "a"])[np.arange(18) % 2], np.array([10, 30, 20])[np.arange(18) % 3]
-
-_ORDER_ONLY = (
-    "the check draws clusters of points that are told apart by the size of their features, which are few; "
-    "the order of features within a sample does not tell them apart"
-)
-_NEEDS_NORMS = (
-    "the check passes rows that are not the whole training matrix in its order, and their k(x, x) is not in them"
-)
-
-
-def expected_failures(estimator):
-    if isinstance(estimator, GramNormalizer) and estimator.scale:
-        checks = ("fit_idempotent", "methods_subset_invariance", "methods_sample_order_invariance")
-        return {f"check_{check}": _NEEDS_NORMS for check in checks}
-    by_order = isinstance(estimator, (TopScoringPairs, AllPairsMajorityVote))
-    if by_order or (isinstance(estimator, KernelFisherDiscriminant) and estimator.kernel == "kendall"):
-        return {"check_classifiers_train": _ORDER_ONLY}
-    return {}
-
-
-CHECKED = [
-    TopScoringPairs(),
-    AllPairsMajorityVote(),
-    TSPSelector(k=1),
-    KernelFisherDiscriminant(),
-    KernelFisherDiscriminant(kernel="rbf"),
-    KernelFisherDiscriminant(kernel="precomputed"),
-    GramNormalizer(),
-    GramNormalizer(scale=False),
-]
-
-
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("disjoint", [False, True])

@@ -5,34 +5,13 @@ import torch
 pytest.importorskip("sklearn")
 
 from sklearn.base import clone
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import torchrank
 from tests.strategies import random_scores
 from torchrank.estimators import KernelKMeans, RankingKMeans
 from torchrank.linalg import ConvergenceWarning
-
-TWO_ITEMS = "the check makes points of 2 features, as rankings of 2 items of two kinds, and asks for 3 clusters of them"
-CHECKED = [
-    KernelKMeans(),
-    KernelKMeans(kernel=rbf_kernel),
-    KernelKMeans(kernel=torchrank.KendallKernel(missing="topk")),
-    RankingKMeans(),
-    RankingKMeans(center="borda", missing="pairwise"),
-]
-
-
-def expected_failures(estimator):
-    return {} if getattr(estimator, "kernel", None) is rbf_kernel else {"check_clustering": TWO_ITEMS}
-
-
-@pytest.mark.filterwarnings("ignore:.*clusters stay empty")
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def two_groups(seed: int = 0) -> np.ndarray:

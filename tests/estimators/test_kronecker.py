@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.oracles.conditional import complete_edges, random_kernel, random_labels
 from torchrank.conditional import ConditionalSplit, KroneckerEigh, kron_edge_rls, kron_rank_rls, kron_rls
@@ -19,19 +18,6 @@ from torchrank.linalg import ConvergenceWarning
 from torchrank.metrics import conditional_ranking_error
 
 SPARSE = np.array([[0, 1], [0, 2], [5, 1], [2, 2], [2, 0], [5, 5], [2, 4], [0, 1]])
-
-
-# One column for the start node suits all tables of the checks; the Gaussian kernel is so regular that iterations are
-# few.
-CHECKED = [
-    KroneckerRLS(n_start_features=1, kernel="rbf"),
-    KroneckerRLSCV([0.1, 1.0], n_start_features=1, kernel="rbf", cv=KFold(2)),
-]
-
-
-@parametrize_with_checks(CHECKED)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def test_complete_graph_with_a_precomputed_kernel_is_solved_in_closed_form():

@@ -4,50 +4,12 @@ import pytest
 pytest.importorskip("sklearn")
 
 from sklearn.base import clone
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import torchrank
 from tests.strategies import random_scores
 from torchrank.estimators import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
 from torchrank.linalg import ConvergenceWarning
-
-TWO_ITEMS = "the check makes points of 2 features, as rankings of 2 items of two kinds, and asks for 3 clusters of them"
-TIES = "the check makes small whole numbers, which tie; a distribution of total rankings refuses ties"
-MANY = "the check makes 10 features or more; a sum over all rankings is possible up to 7 items"
-TIED_CHECKS = dict.fromkeys(
-    (
-        "check_estimators_dtypes",
-        "check_sample_weights_pandas_series",
-        "check_sample_weights_not_an_array",
-        "check_sample_weights_shape",
-        "check_sample_weights_not_overwritten",
-    ),
-    TIES,
-)
-LONG_CHECKS = dict.fromkeys(
-    ("check_sample_weight_equivalence_on_dense_data", "check_dtype_object", "check_fit2d_1sample"), MANY
-)
-CHECKED = [
-    MallowsMixture(),
-    KernelMallowsMixture(),
-    KernelGaussianMixture(),
-    KernelGaussianMixture(3, kernel=rbf_kernel, dimension=2, random_state=0),
-]
-
-
-def expected_failures(estimator):
-    if isinstance(estimator, KernelGaussianMixture):
-        return {} if estimator.kernel is rbf_kernel else {"check_clustering": TWO_ITEMS}
-    long = LONG_CHECKS if isinstance(estimator, KernelMallowsMixture) else {}
-    return {"check_clustering": TWO_ITEMS, **TIED_CHECKS, **long}
-
-
-@pytest.mark.filterwarnings("ignore:components .* hold equal rankings only")
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def two_groups(seed: int = 0) -> np.ndarray:
