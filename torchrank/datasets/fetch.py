@@ -48,7 +48,8 @@ SUSHI_ITEMS = (
 )
 SUSHI_TERMS = (
     "The sushi data belong to their collector, T. Kamishima: for research only, not for commercial use, not to be "
-    "redistributed without his permission, and his paper (KDD 2003) is to be cited."
+    "redistributed without his permission, and his paper (KDD 2003) is to be cited; https://www.kamishima.net/sushi/ has "
+    "the terms themselves."
 )
 
 
@@ -165,7 +166,8 @@ def fetch_sushi(*, folder: str | Path | None = None, download: bool = True, prog
     """Complete rankings of ten kinds of sushi by 5,000 people: item set A of Kamishima's survey.
 
     **Terms of their owner**: for research only, not for commercial use, not to be redistributed without permission, to
-    be cited. They are also in the attribute ``licence``, and are shown once a session.
+    be cited; https://www.kamishima.net/sushi/ has the terms themselves. They are also in the attribute ``licence``, and
+    are printed by the first call.
 
     Rows are in the order of the original file ``sushi3a.5000.10.order``, so that row i belongs to row i of its table
     of users. (PrefLib's copy numbers the items otherwise: its k is item k mod 10 of this one.)
