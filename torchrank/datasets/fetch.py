@@ -48,8 +48,8 @@ SUSHI_ITEMS = (
 )
 SUSHI_TERMS = (
     "The sushi data belong to their collector, T. Kamishima: for research only, not for commercial use, not to be "
-    "redistributed without his permission, and his paper (KDD 2003) is to be cited; https://www.kamishima.net/sushi/ has "
-    "the terms themselves."
+    "redistributed without his permission, and his paper (KDD 2003) is to be cited. The terms themselves: "
+    "https://www.kamishima.net/sushi/."
 )
 
 
