@@ -19,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from tqdm import tqdm
 
 import torchrank.estimators
-from tests.estimators.cases import CASES, OUTPUTS, outputs, rankings
-from torchrank.estimators import KernelKMeans
+from tests.estimators.cases import CASES, OUTPUTS, edges, labels, outputs, rankings
+from torchrank import EMSettings
+from torchrank.estimators import KernelKMeans, KroneckerRLS, MMPLClusterer
 
 pytestmark = pytest.mark.filterwarnings("ignore:components .* hold equal rankings only")
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -187,6 +188,22 @@ def test_shows_progress_when_asked_for(case, capfd):
     asked = outputs(clone(case.estimator).set_params(verbose=True).fit(X, y), X)
     assert ("it/s" in (shown := capfd.readouterr().err) or "%|" in shown) == case.shows_progress
     assert_same(asked, quiet)
+
+
+def test_what_the_bars_count(capfd):
+    X, _ = rankings()
+    KernelKMeans(n_init=7, verbose=True, random_state=0).fit(X)
+    last = capfd.readouterr().err.split("\r")[-1]
+    assert all(words in last for words in ("k-means: 100%", "7/7", "start", "iteration=", "objective="))
+    edge_rows, y = edges()
+    model = KroneckerRLS(kernel="rbf", verbose=True, max_iter=9, tol=1e-3).fit(edge_rows, y)
+    last = capfd.readouterr().err.split("\r")[-1]
+    assert all(words in last for words in ("alpha=1:", f"{model.n_iter_}/9", "residual="))
+    X, Y = labels()
+    settings = EMSettings(n_updates=300, n_starts=2)  # 5 passes over 60 rows
+    MMPLClusterer(2, 3, settings=settings, verbose=True, random_state=0).fit(X, Y)
+    last = capfd.readouterr().err.split("\r")[-1]
+    assert all(words in last for words in ("MM-PL: 100%", "10/10", "pass", "log_likelihood=-"))
 
 
 @every_case

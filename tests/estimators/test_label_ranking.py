@@ -80,6 +80,23 @@ def test_pipelines_and_searches():
     assert cross_val_score(RankTreeClusterer(3, random_state=0), data.X, data.Y, cv=3).mean() > 0.3
 
 
+def test_names_of_labels():
+    pd = pytest.importorskip("pandas")
+    data = circles(60, seed=3)
+    tracks = list("abcdef")
+    X, Y = pd.DataFrame(data.X, columns=["age", "income"]), pd.DataFrame(data.Y, columns=tracks)
+    model = OneRank().fit(X, Y)
+    assert model.feature_names_in_.tolist() == ["age", "income"]
+    assert model.label_names_in_.tolist() == tracks
+    assert model.score(X, Y) == model.score(X, data.Y)
+    for wrong in (Y[tracks[::-1]], Y.rename(columns={"a": "g"}), Y[tracks[:5]]):
+        with pytest.raises(ValueError, match=r"expected those of fit in the same order: a, b, c, d, e, f\. Y\[model"):
+            model.score(X, wrong)
+    with pytest.raises(ValueError, match="Y has 5 labels, but OneRank is expecting 6 labels"):
+        model.score(X, data.Y[:, :5])
+    assert not hasattr(model.fit(X, Y.rename(columns=tracks.index)), "label_names_in_")
+
+
 def test_bad_input():
     data = circles(50, seed=3)
     for Y, message in ((data.Y[:, :1], "minimum of 2"), (data.Y[:-1], "inconsistent numbers of samples")):
