@@ -2,6 +2,7 @@ import gzip
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from torchrank.datasets.label_ranking import (
@@ -90,6 +91,12 @@ def test_ranking_strings():
     assert named.title == "letters"
     with pytest.raises(ValueError, match="a label is missing"):
         from_ranking_strings(["a>>b"])
+    column = from_ranking_strings(pd.Series(["b>a", None], index=[7, 8]))
+    np.testing.assert_array_equal(column.scores, [[1, 2], [NAN, NAN]])
+    with pytest.raises(TypeError, match=r"strings is one string; pass a list of them, \['a>b'\]"):
+        from_ranking_strings("a>b")
+    with pytest.raises(TypeError, match=r"strings\[1\] is 3; expected a string such as"):
+        from_ranking_strings(["a>b", 3])
     with pytest.raises(ValueError, match="it ranks 'a' twice"):
         from_ranking_strings(["a>b>a"])
     with pytest.raises(ValueError, match="'z' is not among"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from torchrank.datasets.tables import from_comparisons, ranking_data
 
@@ -122,6 +123,29 @@ def test_text_is_refused(form):
 def test_names_and_indices_are_not_mixed():
     with pytest.raises(TypeError, match="names or indices, not both"):
         ranking_data([["a", 1]], form="orders")
+
+
+@pytest.mark.parametrize("table", [["a>b", "b>a"], [1, 2], np.arange(3), "ab"])
+def test_rows_of_orders_are_lists(table):
+    with pytest.raises(TypeError, match="as row 0; expected a list of items, the most preferred first"):
+        ranking_data(table, form="orders")
+
+
+def test_tensors_are_tables():
+    orders = ranking_data(torch.tensor([[1, 0], [0, -1]]), form="orders")
+    np.testing.assert_array_equal(orders.scores, [[1, 2], [1, NAN]])
+    np.testing.assert_array_equal(ranking_data(torch.tensor([[1.0, 3.0]]), form="positions").scores, [[2, 0]])
+
+
+def test_comparisons_in_arrays_and_data_frames():
+    expected = from_comparisons([("a", "b"), ("c", "b")])
+    frame = pd.DataFrame({"winner": ["a", "c"], "loser": ["b", "b"]})
+    for pairs in (frame, frame.to_numpy(), frame.to_numpy().tolist()):
+        data = from_comparisons(pairs)
+        assert data.items == expected.items
+        np.testing.assert_array_equal(data.scores, expected.scores)
+    with pytest.raises(ValueError, match=r"pairs has \('ab',\) at 0; expected .winner, loser."):
+        from_comparisons(["ab"])
 
 
 def test_comparisons_are_counted():

@@ -12,7 +12,7 @@ import numpy as np
 
 from torchrank.datasets.csv_table import read_csv
 from torchrank.datasets.data import RankingData
-from torchrank.datasets.tables import sorted_names
+from torchrank.datasets.tables import is_absent, sorted_names
 from torchrank.rankings.convert import from_orders, from_positions
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
@@ -177,20 +177,27 @@ def read_label_ranking(path: str | Path, **about: Any) -> RankingData:
 def from_ranking_strings(strings: Sequence[str], *, items: Sequence[str] | None = None, **about: Any) -> RankingData:
     """Rankings written as WEKA extensions write them: ``L2>L1>L3``, most preferred first.
 
-    Labels left out are unranked, an empty string ranks none, and ``L1=L2`` is a tie.
+    Labels left out are unranked, an empty string (or None or NaN) ranks none, and ``L1=L2`` is a tie.
 
     Args:
-        strings: N rankings.
+        strings: N rankings: a list, or a column of a data frame.
         items: names of the columns; by default those found, sorted.
         **about: features, title, licence and other attributes of :class:`RankingData`.
 
     Raises:
         ValueError: a label named twice in a string, an empty one, or one that ``items`` lacks.
+        TypeError: one string in place of a list, or something else than strings in it.
 
     Example:
         >>> from_ranking_strings(["L2>L1>L3", "L3>L1=L2"]).scores.tolist()
         [[2.0, 3.0, 1.0], [2.0, 2.0, 3.0]]
     """
+    if isinstance(strings, str):
+        raise TypeError(f"strings is one string; pass a list of them, [{strings!r}]")
+    strings = ["" if is_absent(text) else text for text in strings]
+    for number, text in enumerate(strings):
+        if not isinstance(text, str):
+            raise TypeError(f"strings[{number}] is {text!r}; expected a string such as L2>L1>L3")
     groups = [
         [[label.strip() for label in group.split("=")] for group in text.split(">")] if text.strip() else []
         for text in strings

@@ -130,6 +130,12 @@ def _matrix(table: Any, form: str, items: Any, unranked: Any) -> tuple[np.ndarra
 def _orders(table: Any, items: Any, unranked: Any) -> tuple[np.ndarray, tuple[str, ...]]:
     """Scores of orders of indices or of names."""
     table = table.tolist() if hasattr(table, "tolist") else table
+    for number, row in enumerate(table):
+        if isinstance(row, str) or not isinstance(row, Iterable):
+            raise TypeError(
+                f"table has {row!r} as row {number}; expected a list of items, the most preferred first "
+                "(from_ranking_strings takes strings such as L2>L1>L3)"
+            )
     rows = [_listed(number, list(row), unranked) for number, row in enumerate(table)]
     if not any(isinstance(entry, str) for row in rows for entry in row):
         scores = from_orders(rows, None if items is None else len(items))
@@ -157,16 +163,18 @@ def _listed(number: int, row: list[Any], unranked: Any) -> list[Any]:
 
     A data frame makes a column of floats out of indices and gaps.
     """
-    absent = [
-        entry is None or entry == "" or entry != entry or (unranked is not None and str(entry) == str(unranked))
-        for entry in row
-    ]
+    absent = [is_absent(entry) or (unranked is not None and str(entry) == str(unranked)) for entry in row]
     length = absent.index(True) if True in absent else len(row)
     late = [entry for entry, gone in zip(row[length:], absent[length:], strict=True) if not gone]
     if late:
         raise ValueError(f"table has {late[0]!r} in row {number} after a gap; an order has gaps only at its end")
     whole = all(isinstance(entry, float) and entry.is_integer() for entry in row[:length])
     return [int(entry) for entry in row[:length]] if whole else row[:length]
+
+
+def is_absent(entry: Any) -> bool:
+    """Whether an entry of a table of names is empty: None, NaN or empty text."""
+    return entry is None or entry == "" or entry != entry
 
 
 def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -187,7 +195,7 @@ def _weights(weights: Any, m: int) -> np.ndarray:
 
 
 def from_comparisons(
-    pairs: Iterable[Sequence[Any]],
+    pairs: Any,
     *,
     items: Sequence[Any] | None = None,
     weights: Sequence[float] | np.ndarray | None = None,
@@ -196,7 +204,7 @@ def from_comparisons(
     """Rankings of two items each, from a list of (winner, loser); equal pairs are counted in ``weights``.
 
     Args:
-        pairs: names or indices, the winner first.
+        pairs: names or indices, the winner first; a list of pairs, an array or data frame of two columns.
         items: names of the columns; by default those found, sorted.
         weights: how often each comparison was observed; None means once.
         **about: title, licence, citation and notes of :class:`RankingData`.
@@ -211,7 +219,8 @@ def from_comparisons(
         >>> from_comparisons([("tea", "milk"), ("tea", "milk"), ("milk", "tea")]).weights.tolist()
         [2.0, 1.0]
     """
-    won = [tuple(pair) for pair in pairs]
+    rows = pairs.to_numpy() if hasattr(pairs, "iloc") else pairs
+    won: list[tuple[Any, ...]] = [(row,) if isinstance(row, str) else tuple(row) for row in rows]
     for number, pair in enumerate(won):
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ValueError(f"pairs has {pair!r} at {number}; expected (winner, loser), two different items")
