@@ -47,7 +47,7 @@ SUSHI_ITEMS = (
     "cucumber roll",
 )
 SUSHI_TERMS = (
-    "The sushi data belong to their collector, T. Kamishima: for research only, not for commercial use, not to be "
+    "The sushi data belong to their collector, T. Kamishima: for research only, not to be "
     "redistributed without his permission, and his paper (KDD 2003) is to be cited. The terms themselves: "
     "https://www.kamishima.net/sushi/."
 )
@@ -165,7 +165,7 @@ def _read_eurovision(path: Path) -> Table:
 def fetch_sushi(*, folder: str | Path | None = None, download: bool = True, progress: bool = True) -> RankingData:
     """Complete rankings of ten kinds of sushi by 5,000 people: item set A of Kamishima's survey.
 
-    **Terms of their owner**: for research only, not for commercial use, not to be redistributed without permission, to
+    **Terms of their owner**: for research only, not to be redistributed without permission, to
     be cited; https://www.kamishima.net/sushi/ has the terms themselves. They are also in the attribute ``licence``, and
     are printed by the first call.
 
