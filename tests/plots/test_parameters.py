@@ -109,6 +109,7 @@ def test_what_is_uncertain_without_bounds_is_hollow():
             ValueError,
             "errors are for arrays; fit is a MallowsFit",
         ),
+        (lambda: plot_parameters(torchrank.KernelKMeans(2)), TypeError, "fit is a KernelKMeans; expected a fitted"),
         (lambda: plot_parameters(["a"]), TypeError, "fit has dtype"),
     ],
 )

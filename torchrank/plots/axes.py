@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.datasets.tables import RankingData
+from torchrank.datasets.data import RankingData
 from torchrank.rankings.validate import as_scores, as_weights, from_array, to_numpy
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def plot_parameters(
 
     Raises:
         ValueError: shapes that do not fit, a level outside 0 to 1, errors beside a fit that has its own.
-        TypeError: values that are not numbers.
+        TypeError: values that are not numbers, learners that are not fitted or have no such parameters.
     """
     check_finite(level, "level", 0)
     if not 0 < level < 1:
@@ -119,6 +119,11 @@ def _series(fit: Any, errors: Any, argument: str) -> dict[str, _Series]:
         known = fit.logits - fit.logits.mean(dim=1, keepdim=True), None, _WORTH, -np.inf
     if known is not None and errors is not None:
         raise ValueError(f"errors are for arrays; {argument} is a {type(fit).__name__}")
+    if known is None and hasattr(fit, "fit"):
+        raise TypeError(
+            f"{argument} is a {type(fit).__name__}; expected a fitted MallowsMixture or MMPL, what fit_mallows or "
+            "fit_plackett_luce give, or an array"
+        )
     values, errors, label, least = known or (fit, errors, "parameter", -np.inf)
     table = as_array(values, argument, 1, 2)
     spread = None if errors is None else as_array(errors, "errors", table.ndim)
