@@ -11,7 +11,7 @@ CHOOSE_KERNEL = "choose a kernel that takes unranked items, such as kernel=Kenda
 ENCODE = "encode categories as numbers first, as by sklearn.preprocessing.OneHotEncoder"
 RANK = (
     "scores are numbers, one column for each item, larger = preferred; "
-    "torchrank.datasets.tables.ranking_data(table, form='orders').scores are those of lists of names"
+    "torchrank.datasets.ranking_data(table, form='orders').scores are those of lists of names"
 )
 
 

@@ -17,7 +17,7 @@ COMPLETE = (
 )
 
 
-class _Mixture(DensityMixin, RankingClusterer):
+class RankingMixture(DensityMixin, RankingClusterer):
     """Methods that all mixtures have, named as those of ``sklearn.mixture.GaussianMixture``."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -44,7 +44,7 @@ class _Mixture(DensityMixin, RankingClusterer):
         self.weights_ = self.model_.weights.numpy()
 
 
-class MallowsMixture(_Mixture):
+class MallowsMixture(RankingMixture):
     """Mixture of Mallows distributions of total rankings; see :class:`torchrank.MallowsMixture`.
 
     Args:
@@ -103,7 +103,7 @@ class MallowsMixture(_Mixture):
         self.centers_, self.lam_ = self.model_.centers.numpy(), self.model_.lam.numpy()
 
 
-class KernelMallowsMixture(_Mixture):
+class KernelMallowsMixture(RankingMixture):
     """Mixture of kernel Mallows distributions of up to 7 items; see :class:`torchrank.KernelMallowsMixture`.
 
     Args:
@@ -158,7 +158,7 @@ class KernelMallowsMixture(_Mixture):
         self.theta_ = self.model_.theta.detach().numpy()
 
 
-class KernelGaussianMixture(_Mixture):
+class KernelGaussianMixture(RankingMixture):
     """Mixture of Gaussians in a kernel's feature space; see :class:`torchrank.KernelGaussianMixture`.
 
     Args:
