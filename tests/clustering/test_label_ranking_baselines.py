@@ -119,10 +119,10 @@ def test_more_clusters_than_rankings():
 
 def test_ties_are_for_borda_and_not_for_plackett_luce():
     X, Y, _ = blobs()
-    Y[0, 1] = Y[0, 0]
+    Y[30, 1] = Y[30, 0]
     kmeans_then_rank(X, Y, 3, seed=0)
     naive_kmeans(X, Y, 3, seed=0)
-    with pytest.raises(ValueError, match="Plackett-Luce rankings have no ties"):
+    with pytest.raises(ValueError, match="Y ties items 0 and 1 in row 30; Plackett-Luce has no ties"):
         kmeans_then_rank(X, Y, 3, center="plackett-luce", seed=0)
 
 
@@ -134,3 +134,16 @@ def test_bad_input():
         rank_clustering_tree(X, Y, 3, method="x")
     with pytest.raises(ValueError, match="n_clusters=0 is too small"):
         naive_kmeans(X, Y, 0)
+    bad = X.clone()
+    bad[4, 0] = NAN
+    with pytest.raises(ValueError, match="X has nan at row 4, feature 0; features must be finite"):
+        one_rank(X, Y).predict(bad)
+
+
+@pytest.mark.parametrize("baseline", [kmeans_then_rank, naive_kmeans])
+def test_unscaled_features(baseline):
+    X, Y, _ = blobs()
+    X[:, 0] *= 1e4
+    with pytest.warns(UserWarning, match="standard deviations of the features run from .*: scale the") as caught:
+        baseline(X, Y, 3, seed=0)
+    assert caught[0].filename == __file__

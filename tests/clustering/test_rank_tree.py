@@ -142,8 +142,9 @@ def test_bad_input():
         rank_tree(X, Y[1:], 3)
     bad = X.clone()
     bad[2, 1] = NAN
-    with pytest.raises(ValueError, match="X has nan at row 2, feature 1; features must be finite"):
-        rank_tree(bad, Y, 3)
+    for use in (lambda features: rank_tree(features, Y, 3), rank_tree(X, Y, 3, seed=0).predict):
+        with pytest.raises(ValueError, match="X has nan at row 2, feature 1; features must be finite"):
+            use(bad)
     with pytest.raises(ValueError, match="no row that ranks two labels differently"):
         rank_tree(X, torch.ones_like(Y), 3)
     for options, message in (

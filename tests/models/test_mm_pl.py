@@ -109,7 +109,7 @@ def test_gates_far_from_all_prototypes():
     with torch.no_grad():
         model.prototypes.copy_(torch.tensor([[100.0], [99.0]]))
     gates = model(torch.zeros(1, 1, dtype=torch.float64)).exp()[0]
-    assert gates[0].item() == pytest.approx(3.76e-87, rel=1e-2)
+    assert gates[0].item() == pytest.approx(math.exp(-(100**2 - 99**2) / 2), rel=1e-9, abs=0)
     assert gates[1].item() == 1
 
 
@@ -178,7 +178,7 @@ def test_responsibilities_far_apart():
     Y = torch.tensor([[2.0, 1.0]], dtype=torch.float64)
     responsibilities = model.responsibilities(torch.zeros(1, 1).double(), Y)[0]
     assert responsibilities[0].item() == 1
-    assert responsibilities[1].item() == pytest.approx(math.exp(-100), rel=1e-9)
+    assert responsibilities[1].item() == pytest.approx(math.exp(-100), rel=1e-9, abs=0)
 
 
 def test_predictions():
@@ -259,6 +259,11 @@ def test_shapes_and_ties_are_refused():
     X, Y, model = random_problem()
     with pytest.raises(ValueError, match=r"X has shape \(7, 2\); expected \(N, 3\) features"):
         model(X[:, :2])
+    far = X.clone()
+    far[2, 1] = math.inf
+    for use in (model, model.predict, lambda features: model.log_prob(features, Y)):
+        with pytest.raises(ValueError, match="X has inf at row 2, feature 1; features must be finite"):
+            use(far)
     with pytest.raises(ValueError, match=r"Y has shape \(7, 3\); expected \(N, 4\) scores"):
         model.log_prob(X, Y[:, :3])
     Y[2, 3] = Y[2, 1]

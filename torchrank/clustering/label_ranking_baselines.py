@@ -10,8 +10,9 @@ from torchrank.clustering.rank_tree import LOOKAHEAD, RankTree, tree_with_center
 from torchrank.clustering.rank_tree_training import Training
 from torchrank.distributions.fit_plackett_luce import fit_plackett_luce
 from torchrank.models.mm_pl_likelihood import nearest
-from torchrank.models.mm_pl_orders import strict_scores
+from torchrank.models.mm_pl_orders import strict_scores, untied_ranks
 from torchrank.models.mm_pl_start import kmeans
+from torchrank.rankings.features import check_finite_features, warn_of_scales
 from torchrank.rankings.validate import check_choice, check_count
 
 CENTERS = ("mallows", "plackett-luce")
@@ -33,6 +34,7 @@ class FeatureClusters:
 
     def predict_cluster(self, X: Tensor) -> Tensor:
         """Clusters ``(N,)`` of the nearest means, int64."""
+        check_finite_features(X)
         return nearest(X, self.means.to(X))
 
     def predict(self, X: Tensor) -> Tensor:
@@ -77,10 +79,16 @@ def kmeans_then_rank(
 
     Raises:
         ValueError: as :func:`one_rank`; ``n_clusters`` below 1, an unknown ``center``, tied labels for "plackett-luce".
+
+    Warns:
+        UserWarning: features on very different scales.
     """
     check_choice(center, "center", CENTERS)
     check_count(n_clusters, "n_clusters", least=1)
     rows = Training(X, Y)
+    warn_of_scales(X, stacklevel=2)
+    if center == "plackett-luce":
+        untied_ranks(Y, "Y")
     means, cluster = kmeans(X, n_clusters, _generator(X, seed), n_starts=n_starts)
     everyone = rows.votes.mean(0).expand(n_clusters, -1)
     scores = rows.central_scores(cluster.cpu(), everyone)
@@ -111,9 +119,13 @@ def naive_kmeans(
 
     Raises:
         ValueError: as :func:`one_rank`; ``n_clusters`` below 1.
+
+    Warns:
+        UserWarning: features on very different scales.
     """
     check_count(n_clusters, "n_clusters", least=1)
     rows = Training(X, Y)
+    warn_of_scales(X, stacklevel=2)
     both = torch.cat([X, _positions(rows).to(X)], dim=1)
     means, _ = kmeans(both, n_clusters, _generator(X, seed), n_starts=n_starts)
     d = X.shape[1]

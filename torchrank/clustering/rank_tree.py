@@ -12,6 +12,7 @@ from torchrank.clustering.lloyd import show_starts, starts_bar
 from torchrank.clustering.rank_tree_training import Nodes, Training
 from torchrank.cpu.parallel import run_tiles
 from torchrank.models.mm_pl_orders import strict_scores
+from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
 STARTS = ("rows", "random")
@@ -61,6 +62,7 @@ class RankTree:
 
     def leaves(self, X: Tensor) -> Tensor:
         """The leaf ``(N,)`` that each row falls into, as the number of its node."""
+        check_finite_features(X)
         node = torch.zeros(len(X), dtype=torch.int64, device=X.device)
         rows = torch.arange(len(X), device=X.device)
         while True:

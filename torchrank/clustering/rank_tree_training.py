@@ -9,7 +9,7 @@ from torch import Tensor
 from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.models.mm_pl_orders import discordant_pairs, strict_scores
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.validate import check_features
+from torchrank.rankings.features import check_features
 
 
 class Training:

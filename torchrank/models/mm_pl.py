@@ -10,6 +10,7 @@ from torchrank.models.mm_pl_fit import MMPLFit, fit_mixture
 from torchrank.models.mm_pl_likelihood import Mixture, log_gates, nearest
 from torchrank.models.mm_pl_orders import Missing, label_choices, strict_scores, untied_ranks
 from torchrank.models.mm_pl_settings import EMSettings
+from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.validate import check_choice, check_count
 
 PREDICTIONS = ("nearest", "mixture")
@@ -103,7 +104,7 @@ class MMPL(nn.Module):
                 top-k rows.
 
         Raises:
-            ValueError: ties, or a number of labels other than L.
+            ValueError: ties, a number of labels other than L, or features that are not finite.
         """
         return (self(X) + self.ranking_log_probs(Y, missing=missing)).logsumexp(-1)
 
@@ -201,3 +202,4 @@ class MMPL(nn.Module):
     def _check_features(self, X: Tensor) -> None:
         if X.ndim != 2 or X.shape[1] != self.prototypes.shape[1]:
             raise ValueError(f"X has shape {tuple(X.shape)}; expected (N, {self.prototypes.shape[1]}) features")
+        check_finite_features(X)

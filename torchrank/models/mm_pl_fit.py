@@ -24,10 +24,9 @@ from torchrank.models.mm_pl_orders import (
 from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.models.mm_pl_start import mm_logits, spacing, start_at_random, start_from_cells, start_from_tree
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.validate import check_features
+from torchrank.rankings.features import check_features, warn_of_scales
 
 _BATCH = 256  # rows per update on devices other than the CPU
-_FEATURE_RATIO = 100.0  # of standard deviations; Euclidean distances then see one feature alone
 _REASSIGNMENTS = 10
 _TIE = 1e-4  # least difference of logits of a central ranking
 
@@ -90,15 +89,7 @@ def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) ->
     ranks = untied_ranks(Y, "Y")
     if not bool(((ranks >= 0).sum(1) > 1).any()):
         raise ValueError("Y has no row that ranks two labels; there is nothing to learn from")
-    spread = X.std(0, correction=0)
-    spread = spread[spread > 1e-12 * X.abs().amax(0)]
-    if len(spread) and float(spread.max() / spread.min()) > _FEATURE_RATIO:
-        warnings.warn(
-            f"standard deviations of the features run from {float(spread.min()):.3g} to {float(spread.max()):.3g}; "
-            "Euclidean distances will see the largest only: scale the features first",
-            UserWarning,
-            stacklevel=5,  # past torch.no_grad
-        )
+    warn_of_scales(X, stacklevel=5)  # past torch.no_grad
     distinct = len(torch.unique(X, dim=0))
     if distinct < n_prototypes:
         warnings.warn(

@@ -274,22 +274,3 @@ def check_groups(groups: Tensor) -> Tensor:
     if len(groups) and int(groups.min()) < 0:
         raise ValueError(f"groups[{int(groups.argmin())}] is {int(groups.min())}; queries are numbered from 0")
     return groups.to(torch.int64)
-
-
-def check_features(X: object, Y: object) -> None:
-    """Raise unless ``X`` is a tensor ``(N, d)`` of finite features and ``Y`` one ``(N, L)`` of the same N > 0 rows."""
-    for name, value in (("X", X), ("Y", Y)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{name} is {type(value).__name__}; expected a tensor (torchrank.estimators take arrays)")
-    assert isinstance(X, Tensor)
-    assert isinstance(Y, Tensor)
-    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y) or len(X) == 0:
-        raise ValueError(f"X has shape {tuple(X.shape)} and Y {tuple(Y.shape)}; expected (N, d) and (N, L), N > 0")
-    if not X.is_floating_point():
-        raise TypeError(f"X has dtype {X.dtype}; expected floating-point features, for example X.double()")
-    if not bool(X.isfinite().all()):
-        row, column = (int(i) for i in (~X.isfinite()).nonzero()[0])
-        raise ValueError(
-            f"X has {float(X[row, column])} at row {row}, feature {column}; features must be finite (NaN stands for "
-            "unranked labels only): fill the value in or leave the row out"
-        )
