@@ -131,3 +131,17 @@ def test_every_form_round_trips_through_a_file(write):
         data = read_rankings(write(header + "\n".join(rows)), form=form)
         np.testing.assert_array_equal(data.scores, scores)
         assert data.items == tuple("abcdef")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "votes", "different"), [("apa", 5738, 120), ("apa_partial", 15449, 205)])
+def test_ballots_of_psychologists(data_folder, name, votes, different):
+    items = [f"rank_{candidate}" for candidate in "ABCDE"]
+    data = read_rankings(
+        data_folder / "apa" / f"{name}.csv", form="positions", items=items, weights="count", unranked=0
+    )
+    assert (len(data.scores), data.weights.sum()) == (different, votes)
+    assert data.items == tuple(items)
+    if name == "apa":
+        first = np.bincount(data.scores.argmax(axis=1), data.weights) / votes
+        np.testing.assert_allclose(first, [0.184, 0.135, 0.280, 0.204, 0.197], atol=5e-4)  # Diaconis (1988), page 96

@@ -16,7 +16,7 @@ def test_features_and_scores_are_also_x_and_y():
     data = RankingData(SCORES, ITEMS, np.ones(2), features=features, feature_names=("age",), title="lunch")
     assert data.X is features
     assert data.Y is SCORES
-    assert repr(data) == "RankingData('lunch': 2 rankings of 3 items, 1 features)"
+    assert repr(data) == "RankingData('lunch': 2 rankings of 3 items, 1 feature)"
     assert not hasattr(RankingData(SCORES, ITEMS, np.ones(2)), "X")
 
 

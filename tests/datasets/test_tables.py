@@ -86,6 +86,7 @@ def test_another_entry_can_mean_unranked(table, form, unranked):
 
 def test_numbers_as_names_are_sorted_as_numbers():
     assert ranking_data([["10", "9"], ["1", "10"]], form="orders").items == ("1", "9", "10")
+    assert ranking_data([["L10", "L9"], ["", ""], ["b", "L1"]], form="orders").items == ("L1", "L9", "L10", "b")
     assert from_comparisons([("10", "9")]).items == ("9", "10")
     assert from_comparisons([(10, 9)]).items == ("9", "10")
 

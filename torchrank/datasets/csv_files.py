@@ -54,7 +54,7 @@ def read_rankings(
         >>> _ = path.write_text("who,age,soup,salad,bread\nann,31,1,3,2\nbob,48,2,,1\n")
         >>> data = read_rankings(path, form="positions", rankers="who", features=["age"])
         >>> data
-        RankingData('places.csv': 2 rankings of 3 items, 1 features)
+        RankingData('places.csv': 2 rankings of 3 items, 1 feature)
         >>> data.scores.tolist()
         [[3.0, 1.0, 2.0], [2.0, nan, 3.0]]
     """

@@ -64,7 +64,8 @@ class RankingData:
     def __repr__(self) -> str:
         m, n = self.scores.shape
         voters = "" if (self.weights == 1).all() else f", total weight {self.weights.sum():g}"
-        known = "" if self.features is None else f", {self.features.shape[1]} features"
+        columns = 0 if self.features is None else self.features.shape[1]
+        known = "" if self.features is None else f", {columns} feature{'s' * (columns != 1)}"
         title = f"{self.title!r}: " if self.title else ""
         return f"RankingData({title}{m} rankings of {n} items{known}{voters})"
 

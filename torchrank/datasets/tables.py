@@ -1,5 +1,6 @@
 """Arrays, data frames, orders of names and comparisons become a data set."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -178,9 +179,12 @@ def is_absent(entry: Any) -> bool:
 
 
 def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names in alphabetical order, or in that of the numbers where all are whole numbers."""
-    found = sorted(names)
-    return tuple(sorted(found, key=int) if all(name.lstrip("-").isdecimal() for name in found) else found)
+    """Names in alphabetical order, but numbers within them in that of numbers: L2 before L10."""
+    return tuple(sorted(sorted(names), key=lambda name: [_part(part) for part in re.split(r"(\d+)", name)]))
+
+
+def _part(part: str) -> tuple[int, str]:
+    return (int(part), "") if part.isdecimal() else (-1, part)
 
 
 def _weights(weights: Any, m: int) -> np.ndarray:
