@@ -7,7 +7,7 @@ cross-validation is kept below 1,000 rows; up to 3,000 rows there is one of 10 f
 
 ``--sets sushi`` (K = 5, as in the paper) needs two files in ``TORCHRANK_DATA/sushi``: ``sushi_a.csv.gz``, a header and
 then the ranks 1 to 10 that 5,000 people give to 10 kinds of sushi, and ``sushi3.udata``, their features, a line of
-numbers each in the same order: who it is, which is left out, then sex, age and nine more. Neither may be passed on; T.
+numbers each in the same order: who it is, which is left out, then sex, age and so on. Neither may be passed on: T.
 Kamishima, who collected them, gives them out at https://www.kamishima.net/sushi/.
 """
 
