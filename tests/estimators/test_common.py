@@ -37,6 +37,11 @@ def assert_same(one, other):
         np.testing.assert_array_equal(one[name], other[name])
 
 
+def assert_unchanged(model, before):
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+
+
 def named(X):
     return pd.DataFrame(X, columns=[f"gene{i}" for i in range(X.shape[1])])
 
@@ -156,8 +161,7 @@ def test_interrupted_fits_change_nothing(case):
         with pytest.raises(KeyboardInterrupt):
             model.fit(case.rows(X, backwards), y[backwards])
         model.__class__ = kind
-        assert vars(model).keys() == before.keys()
-        assert all(vars(model)[name] is value for name, value in before.items())
+        assert_unchanged(model, before)
     assert_same(outputs(model, X), said)
 
 
@@ -230,8 +234,10 @@ def test_bad_input_is_named(case):
         (X * 1j, "Complex data not supported"),
     ):
         for model in (clone(case.estimator), fitted(case)):
+            before = dict(vars(model))
             with pytest.raises(ValueError, match=message):
                 model.fit(bad, y[: len(bad)])
+            assert_unchanged(model, before)
         if not isinstance(model, SelectorMixin):  # scikit-learn lets those cut columns of any kind
             with pytest.raises(ValueError, match=message):
                 next(getattr(model, name) for name in OUTPUTS if hasattr(model, name))(bad)

@@ -60,6 +60,25 @@ def test_two_sets_of_nodes_with_features():
     assert numbered.score(edges, F.ravel()) == by_features.score(rows, F.ravel()) == 1 - result.pooled
 
 
+def test_tables_of_nodes_with_names():
+    pd = pytest.importorskip("pandas")
+    X, Z = random_labels(4, 3, seed=1).numpy(), random_labels(5, 2, seed=2).numpy()
+    edges, y = complete_edges(4, 5).numpy(), random_labels(20).numpy()
+    drugs, targets = pd.DataFrame(X, index=list("abcd")), pd.DataFrame(Z, index=list("vwxyz"))
+    table = pd.DataFrame({"drug": drugs.index[edges[:, 0]], "target": targets.index[edges[:, 1]]})
+    model = KroneckerRLS(nodes=drugs, end_nodes=targets)
+    with pytest.raises(
+        ValueError, match=r"X has 'a' at row 0, column 0; .* pandas.Index\(names\).get_indexer"
+    ):
+        model.fit(table, y)
+    table["drug"] = pd.Index(drugs.index).get_indexer(table["drug"])
+    table["target"] = pd.Index(targets.index).get_indexer(table["target"])
+    expected = KroneckerRLS(nodes=X, end_nodes=Z).fit(edges, y).predict(edges)
+    np.testing.assert_array_equal(model.fit(table, y).predict(table), expected)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table[["target", "drug"]])
+
+
 def test_one_set_of_nodes_by_features():
     X, F, edges = random_labels(5, 2, seed=1).numpy(), random_labels(5, 5).numpy(), complete_edges(5, 5).numpy()
     rows = np.hstack([X[edges[:, 0]], X[edges[:, 1]]])

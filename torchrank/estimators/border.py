@@ -15,13 +15,17 @@ RANK = (
 )
 
 
-def check_features(estimator: BaseEstimator, X: Any, *targets: Any, reset: bool = True, **options: Any) -> Any:
+def check_features(
+    estimator: BaseEstimator, X: Any, *targets: Any, reset: bool = True, remedy: str = ENCODE, **options: Any
+) -> Any:
     """``X`` of features, and what ``targets`` there are, by scikit-learn's ``validate_data`` with its options.
+
+    ``remedy`` is what to do about words.
 
     Raises:
         ValueError: what ``validate_data`` refuses.
     """
-    refuse_words(X, "X", ENCODE)
+    refuse_words(X, "X", remedy)
     return validate_data(estimator, X, *targets, reset=reset, **options)
 
 

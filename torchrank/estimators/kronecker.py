@@ -12,12 +12,13 @@ from tqdm import tqdm
 
 from torchrank.conditional import FitState, KroneckerEigh, kron_edge_rls
 from torchrank.conditional.arguments import symmetric_double
-from torchrank.estimators.border import check_features
+from torchrank.estimators.border import ENCODE, check_features
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
 from torchrank.metrics import concordance_index
 from torchrank.rankings.validate import check_choice, to_numpy
 
+NUMBER = "a node is its row in nodes, counted from 0; pandas.Index(names).get_indexer(column) finds rows by name"
 SOLVERS = ("auto", "eigen", "cg", "bicgstab")
 
 
@@ -98,7 +99,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
             ConvergenceWarning: the iterations did not reach ``tol``.
         """
         with all_or_nothing(self):
-            X, y = check_features(self, X, y, y_numeric=True, dtype=np.float64)
+            X, y = self._checked(X, y)
             if np.ndim(self.alpha) != 0:
                 raise ValueError(f"alpha={self.alpha!r} is not a number; KroneckerRLSCV chooses among several")
             self.pair_duals_ = self._fit_graph(self._graph(X), y, np.array([self.alpha]), progress=bool(self.verbose))[
@@ -109,7 +110,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Scores ``(q,)`` of edges, between nodes old or new."""
         check_is_fitted(self)
-        X = check_features(self, X, reset=False, dtype=np.float64)
+        X = self._checked(X, reset=False)
         return self._predict_graph(self._graph(X), self.pair_duals_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -119,13 +120,18 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
             return float(r2_score(y, predicted, sample_weight=sample_weight))
         if sample_weight is not None:
             raise ValueError("loss='ranking' counts pairs of edges, which sample_weight does not weigh; leave it out")
-        graph = self._graph(np.asarray(check_features(self, X, reset=False, dtype=np.float64)))
+        graph = self._graph(np.asarray(self._checked(X, reset=False)))
         return concordance_index(np.asarray(y), predicted, graph.start if self.direction == "outgoing" else graph.end)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # products of two halves of the features cannot fit every table
         return tags
+
+    def _checked(self, X: Any, *y: Any, reset: bool = True) -> Any:
+        numeric: dict[str, Any] = {"y_numeric": True} if y else {}
+        remedy = ENCODE if self.nodes is None else NUMBER
+        return check_features(self, X, *y, reset=reset, remedy=remedy, dtype=np.float64, **numeric)
 
     def _graph(self, X: np.ndarray) -> Graph:
         if self.nodes is not None:

@@ -7,7 +7,6 @@ import numpy as np
 from tqdm import tqdm
 
 from torchrank.conditional import ConditionalSplit
-from torchrank.estimators.border import check_features
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker import KroneckerRLS
 from torchrank.estimators.kronecker_graph import Graph
@@ -78,7 +77,7 @@ class KroneckerRLSCV(KroneckerRLS):
     def fit(self, X: Any, y: Any) -> "KroneckerRLSCV":
         """Choose ``alpha`` and fit; see :meth:`KroneckerRLS.fit`."""
         with all_or_nothing(self):
-            X, y = check_features(self, X, y, y_numeric=True, dtype=np.float64)
+            X, y = self._checked(X, y)
             if isinstance(self.cv, str):
                 check_choice(self.cv, "cv", EXCLUDES)
             elif not hasattr(self.cv, "split"):
