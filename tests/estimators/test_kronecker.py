@@ -67,9 +67,7 @@ def test_tables_of_nodes_with_names():
     drugs, targets = pd.DataFrame(X, index=list("abcd")), pd.DataFrame(Z, index=list("vwxyz"))
     table = pd.DataFrame({"drug": drugs.index[edges[:, 0]], "target": targets.index[edges[:, 1]]})
     model = KroneckerRLS(nodes=drugs, end_nodes=targets)
-    with pytest.raises(
-        ValueError, match=r"X has 'a' at row 0, column 0; .* pandas.Index\(names\).get_indexer"
-    ):
+    with pytest.raises(ValueError, match=r"X has 'a' at row 0, column 0; .* pandas.Index\(names\).get_indexer"):
         model.fit(table, y)
     table["drug"] = pd.Index(drugs.index).get_indexer(table["drug"])
     table["target"] = pd.Index(targets.index).get_indexer(table["target"])
