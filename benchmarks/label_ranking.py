@@ -139,7 +139,7 @@ def main() -> None:
     """Run some parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
-    recorder, arguments = Recorder("label_ranking_speed"), parser.parse_args()
+    arguments, recorder = parser.parse_args(), Recorder("label_ranking_speed")
     for name in arguments.parts or PARTS:
         PARTS[name](recorder)
 
