@@ -30,7 +30,7 @@ from benchmarks.papers.label_ranking_data import READINGS, folds, load
 from benchmarks.papers.label_ranking_methods import K, fit_rows, test_loss
 from benchmarks.papers.label_ranking_results import Row, add_options, finished, results_folder
 from benchmarks.registry import Recorder
-from torchrank.metrics.label_ranking import delta_rank
+from torchrank.metrics import delta_rank
 
 NAME = "label_ranking_curves"
 SETS = ("fried", "elevators")

@@ -15,7 +15,7 @@ from torchrank import MMPL
 from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
 from torchrank.clustering.pruned_rank_tree import pruned_rank_tree
 from torchrank.clustering.rank_tree import rank_tree
-from torchrank.metrics.label_ranking import label_ranking_loss
+from torchrank.metrics import label_ranking_loss
 from torchrank.models.mm_pl_settings import EMSettings
 
 K = 10

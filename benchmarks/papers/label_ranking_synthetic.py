@@ -25,7 +25,7 @@ from benchmarks.registry import Recorder
 from torchrank import EMSettings
 from torchrank.datasets import RankingData, checker, circles
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS
-from torchrank.metrics.label_ranking import d_feat, d_knh, delta_rank, label_ranking_loss
+from torchrank.metrics import d_feat, d_knh, delta_rank, label_ranking_loss
 
 NAME = "label_ranking_synthetic"
 SHOWN = ("Km-Mal", "Km-PL", "Naive-Km", "Naive-RT", "EBMS-RT", "K-o'm-RT", "RT-prune", "RT-iter", "RT-iter as printed")

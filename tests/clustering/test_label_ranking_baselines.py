@@ -11,7 +11,7 @@ from torchrank.clustering.label_ranking_clusters import ebms, k_o_means, most_fr
 from torchrank.clustering.rank_tree_training import Training
 from torchrank.datasets import circles, drop_labels
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS
-from torchrank.metrics.label_ranking import label_ranking_loss
+from torchrank.metrics import label_ranking_loss
 from torchrank.models.mm_pl_orders import strict_scores
 
 NAN = math.nan

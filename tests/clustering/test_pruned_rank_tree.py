@@ -8,7 +8,7 @@ from tests.clustering.rows import NAN, random_rows
 from tests.oracles import label_ranking as oracle
 from torchrank.clustering.pruned_rank_tree import mean_mallows_distance, pruned_rank_tree
 from torchrank.clustering.rank_tree_training import Training
-from torchrank.metrics.label_ranking import label_ranking_loss
+from torchrank.metrics import label_ranking_loss
 from torchrank.models.mm_pl_orders import strict_scores
 
 

@@ -10,7 +10,7 @@ from torchrank.clustering.rank_tree import rank_tree, tree_with_centers
 from torchrank.clustering.rank_tree_training import Training
 from torchrank.datasets import circles
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS
-from torchrank.metrics.label_ranking import label_ranking_loss
+from torchrank.metrics import label_ranking_loss
 
 
 def random_centers(seed, K, L):

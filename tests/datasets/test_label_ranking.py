@@ -13,7 +13,7 @@ from torchrank.datasets.label_ranking import (
     from_ranking_strings,
     read_label_ranking,
 )
-from torchrank.metrics.label_ranking import discordant_shares
+from torchrank.metrics import discordant_shares
 
 NAN = math.nan
 SETS = {  # rows, features, labels, different rankings

@@ -15,7 +15,6 @@ PACKAGES = (
     "torchrank.distributions",
     "torchrank.estimators",
     "torchrank.metrics",
-    "torchrank.metrics.label_ranking",
     "torchrank.plots",
 )
 

@@ -22,7 +22,7 @@ from torchrank.estimators import (
     RankClusteringTree,
     RankTreeClusterer,
 )
-from torchrank.metrics.label_ranking import label_ranking_tau
+from torchrank.metrics import label_ranking_tau
 
 NAN = math.nan
 QUICK = EMSettings(n_updates=2000)

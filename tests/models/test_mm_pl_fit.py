@@ -14,7 +14,7 @@ from torchrank.datasets import checker, circles
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS
 from torchrank.distributions.choices import log_prob
 from torchrank.linalg import ConvergenceWarning
-from torchrank.metrics.label_ranking import label_ranking_loss
+from torchrank.metrics import label_ranking_loss
 from torchrank.models.mm_pl import MMPL
 from torchrank.models.mm_pl_em import LARGEST_LOGIT, LARGEST_STEP, em_step
 from torchrank.models.mm_pl_likelihood import Mixture
