@@ -144,7 +144,7 @@ def edges(recorder: Recorder) -> None:
 PARTS = {"closed_form": closed_form, "edges": edges, "large": large}
 
 
-@benchmark("conditional")
+@benchmark("conditional_speed")
 def run(recorder: Recorder) -> None:
     """Run all parts."""
     for part in PARTS.values():

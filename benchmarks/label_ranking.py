@@ -128,7 +128,7 @@ def sets(recorder: Recorder) -> None:
 PARTS = {"folds": folds, "cost": cost, "sets": sets}
 
 
-@benchmark("label_ranking")
+@benchmark("label_ranking_speed")
 def run(recorder: Recorder) -> None:
     """Run all parts."""
     for part in PARTS.values():

@@ -8,7 +8,9 @@ from benchmarks.registry import BENCHMARKS, Recorder
 MODULES = (
     "benchmarks.aggregation",
     "benchmarks.classification",
+    "benchmarks.clustering",
     "benchmarks.conditional",
+    "benchmarks.label_ranking",
     *(f"benchmarks.ops.{name}" for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed")),
 )
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import label_ranking as oracle
-from torchrank.metrics.label_ranking import (
+from torchrank.metrics import (
     d_feat,
     d_knh,
     delta_rank,
