@@ -49,6 +49,17 @@ def test_learns_predicts_and_scores(estimator):
     np.testing.assert_array_equal(clone(estimator).fit_predict(data.X, data.Y), clusters)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_integers_that_no_float_tells_apart_stay_apart(estimator):
+    data = circles(200, seed=4)
+    small = np.argsort(np.argsort(data.Y, axis=1), axis=1)
+    large = small + 2**53
+    expected, model = clone(estimator).fit(data.X, small), clone(estimator).fit(data.X, large)
+    np.testing.assert_array_equal(model.central_rankings_, expected.central_rankings_)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert model.score(data.X, large) == expected.score(data.X, small)
+
+
 def test_module_and_evidence_of_the_mixture():
     data = circles(500, seed=1)
     model = MMPLClusterer(3, 8, settings=QUICK, prediction="mixture", random_state=0).fit(data.X, data.Y)

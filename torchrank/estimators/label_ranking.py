@@ -127,9 +127,9 @@ class LabelRankingClusterer(BaseEstimator):
 
 
 def _label_scores(Y: Any) -> np.ndarray:
-    """A matrix of at least two columns; NaN allowed."""
+    """A matrix of at least two columns; NaN allowed. Integers stay integers, which beyond 2^53 no float tells apart."""
     refuse_words(Y, "Y", RANK)
-    options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "dtype": np.float64, "input_name": "Y"}
+    options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "input_name": "Y"}
     return check_array(Y, ensure_min_features=2, **options)
 
 
