@@ -106,9 +106,16 @@ def test_edge_weights_of_the_two_readings_of_the_ranking_loss():
 
 
 @METHODS
-def test_tiny_labels_are_not_taken_for_zero(method):
-    fit = kron_edge_rls(torch.eye(2, dtype=torch.float64), None, complete_edges(2, 2), [1e-7] * 4, method=method)
-    torch.testing.assert_close(fit.duals, torch.full((4,), 5e-8, dtype=torch.float64), rtol=1e-12, atol=0)
+@pytest.mark.parametrize(
+    ("label", "dtype"),
+    [(1e-7, torch.float64), (1e-300, torch.float64), (1e300, torch.float64), (1e-30, torch.float32)],
+)
+def test_labels_of_any_size_are_fitted(method, label, dtype):
+    fit = kron_edge_rls(torch.eye(2, dtype=dtype), None, complete_edges(2, 2), [label] * 4, method=method)
+    torch.testing.assert_close(
+        fit.duals, torch.full((4,), label / 2, dtype=dtype), rtol=4 * torch.finfo(dtype).eps, atol=0
+    )
+    assert fit.n_iter == 1
 
 
 @pytest.mark.parametrize("relation", ["symmetric", "reciprocal"])

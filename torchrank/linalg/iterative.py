@@ -20,7 +20,7 @@ class Iteration:
     """What a callback sees after each iteration."""
 
     n_iter: int  # iterations done, counted from 1
-    x: Tensor  # current solution; a view of the solver's own memory, so clone it to keep it
+    x: Tensor  # current solution, a copy
     residual: float  # ||b - A x|| / ||b||, as the recurrence has it
 
 
@@ -59,7 +59,8 @@ def cg(
 ) -> KrylovSolution:
     """Solve ``A x = b`` for a symmetric positive semi-definite ``A`` by conjugate gradients.
 
-    The tolerance is relative to ``||b||``, so scaling the problem changes nothing. When the recurrence says that it is
+    The tolerance is relative to ``||b||``, so scaling ``b`` changes nothing, even where its squares would underflow or
+    overflow. When the recurrence says that it is
     reached, the residual is computed afresh; if rounding has parted the two, the iteration starts again from there.
 
     Args:
@@ -148,9 +149,11 @@ class _Run:
         max_iter: int,
         callback: Callable[[Iteration], bool | None] | None,
     ) -> None:
-        self.product, self.b, self.tol, self.max_iter, self.callback = product, b, tol, max_iter, callback
-        self.x = torch.zeros_like(b) if x0 is None else x0.clone()
-        self.size = math.sqrt(_dot(b, b))
+        self.product, self.tol, self.max_iter, self.callback = product, tol, max_iter, callback
+        self.unit = _power_of_two(b)  # what is iterated is in units of the size of b, so that its squares are numbers
+        self.b = b / self.unit
+        self.x = torch.zeros_like(b) if x0 is None else x0 / self.unit
+        self.size = math.sqrt(_dot(self.b, self.b))
         self.residuals: list[float] = []
         self.reason: str | None = None
         self.from_zero = x0 is None
@@ -189,13 +192,22 @@ class _Run:
         elif residual <= 8 * torch.finfo(r.dtype).eps:  # going on would blow up noise where the system is singular
             self.reason = "precision"
         self.residuals.append(residual)
-        if self.callback is not None and self.callback(Iteration(len(self.residuals) - 1, self.x, residual)):
+        if self.callback is not None and self.callback(
+            Iteration(len(self.residuals) - 1, self.x * self.unit, residual)
+        ):
             self.reason = self.reason or "callback"
         return fresh
 
     def solution(self) -> KrylovSolution:
         reason = self.reason or "max_iter"
-        return KrylovSolution(self.x, len(self.residuals) - 1, tuple(self.residuals), reason == "tolerance", reason)
+        x = self.x * self.unit
+        return KrylovSolution(x, len(self.residuals) - 1, tuple(self.residuals), reason == "tolerance", reason)
+
+
+def _power_of_two(b: Tensor) -> float:
+    """The largest up to the largest entry, by which dividing is exact; 1 for zeros."""
+    largest = float(b.abs().max()) if b.numel() else 0.0
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0 < largest < math.inf else 1.0
 
 
 def _dot(a: Tensor, b: Tensor) -> float:
