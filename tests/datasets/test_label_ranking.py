@@ -78,8 +78,10 @@ def test_missing_labels():
     assert np.isnan(drop_labels(Y, 1.0)).all()
     np.testing.assert_array_equal(drop_labels(Y, 0.0), Y)
     assert 0.58 < np.isnan(circles(3000, missing=0.6, seed=0).Y).mean() < 0.62
-    with pytest.raises(ValueError, match=r"missing=1.5 is out of range"):
+    with pytest.raises(ValueError, match=r"rate=1.5 is out of range"):
         drop_labels(Y, 1.5)
+    with pytest.raises(ValueError, match=r"missing=1.5 is out of range"):
+        circles(5, missing=1.5)
 
 
 def test_ranking_strings():
@@ -117,6 +119,8 @@ def test_tables_in_both_forms(tmp_path):
     np.testing.assert_array_equal(again.X, data.X)
     np.testing.assert_array_equal(np.argsort(again.Y[0]), np.argsort(data.Y[0]))
     assert again.items == data.items
+    strings.write_text("size,ranking\n3,\n1.5,a>c>b\n")  # the first row ranks nothing
+    np.testing.assert_array_equal(read_label_ranking(strings).Y, [[NAN, NAN, NAN], [3, 1, 2]])
 
 
 @pytest.mark.parametrize(

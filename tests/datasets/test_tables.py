@@ -106,6 +106,10 @@ def test_numbers_as_names_are_sorted_as_numbers():
         (lambda: ranking_data([[1, 2]], form="scores", features=["age"]), r"features=\['age'\] names columns"),
         (lambda: ranking_data([[0, 3]], form="positions"), "positions has 0 at row 0, item 0; the best is 1; if it"),
         (lambda: from_comparisons([("a", "a")]), "expected .winner, loser., two different items"),
+        (lambda: from_comparisons([("a", NAN)]), r"pairs has \('a', nan\) at 0; expected .winner, loser."),
+        (lambda: from_comparisons([("a", "b"), ("", "b")]), r"pairs has \('', 'b'\) at 1"),
+        (lambda: ranking_data([[1, 2], [2**53, 2**53 + 1]], form="scores"), f"{2**53} and {2**53 + 1} in row 1"),
+        (lambda: ranking_data(pd.DataFrame([[2**53, 2**53 + 1]]), form="scores"), f"{2**53} and {2**53 + 1} in row 0"),
         (lambda: from_comparisons([("a", "b", "c")]), r"pairs has \('a', 'b', 'c'\) at 0"),
         (lambda: from_comparisons([("a", "b")], items=["b", "c"]), "pairs has 'a' at 0, which items lacks"),
     ],
@@ -154,6 +158,11 @@ def test_comparisons_are_counted():
     assert data.items == ("a", "b", "c")
     np.testing.assert_array_equal(data.scores, [[2, 1, NAN], [1, 2, NAN], [1, NAN, 2]])
     np.testing.assert_array_equal(data.weights, [3.5, 1, 1])
+
+
+def test_large_integers_that_float64_tells_apart():
+    large = np.array([[2**60, 2**60 + 2**9, 2**60], [2**63 + 2**12, 2**63, 7]], dtype=np.uint64)
+    np.testing.assert_array_equal(np.argsort(ranking_data(large, form="scores").scores, axis=1), large.argsort(axis=1))
 
 
 def test_no_comparisons():

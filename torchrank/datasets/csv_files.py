@@ -25,7 +25,8 @@ def read_rankings(
 ) -> RankingData:
     r"""Read a CSV file of rankings, one a row; gzipped if its name ends in ``.gz``.
 
-    Empty fields are unranked, and in numbers also NA and NaN.
+    Empty fields are unranked, and in numbers also NA and NaN. Numbers are read in float64, in which integers beyond
+    2^53 may be tied with their neighbours.
 
     Args:
         path: of the file, in UTF-8.
@@ -113,7 +114,8 @@ def read_comparisons(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: columns that do not exist, an item compared with itself, what else :func:`from_comparisons` refuses.
+        ValueError: columns that do not exist, an item compared with itself, an empty field, what else
+            :func:`from_comparisons` refuses.
     """
     table = read_csv(path, delimiter=delimiter, header=header)
     return from_comparisons(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from torchrank.datasets.data import RankingData
-from torchrank.datasets.label_ranking import drop_labels
+from torchrank.datasets.label_ranking import check_chance, drop_labels
 from torchrank.distributions.mallows import Mallows
 from torchrank.distributions.plackett_luce import PlackettLuce
 from torchrank.distributions.support import RankingDistribution
@@ -141,6 +141,7 @@ def _components(
 
 def _sample(rng: np.random.Generator, rankings: RankingDistribution, missing: float) -> np.ndarray:
     """One sample of each of m distributions, some of its items left out."""
+    check_chance(missing, "missing")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**62)))
         scores = rankings.sample().numpy()

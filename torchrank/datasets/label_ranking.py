@@ -94,15 +94,21 @@ def drop_labels(Y: np.ndarray, rate: float, *, seed: int | np.random.Generator |
     Raises:
         ValueError: ``rate`` outside 0 to 1.
     """
-    check_at_least(rate, "missing", 0)
-    if rate > 1:
-        raise ValueError(f"missing={rate!r} is out of range; it is the chance of a label to be left out, 0 to 1")
+    check_chance(rate, "rate")
     scores = np.array(Y, dtype=np.float64)
     scores[np.random.default_rng(seed).random(scores.shape) < rate] = np.nan
     return scores
 
 
+def check_chance(value: float, name: str) -> None:
+    """Raise ``ValueError`` unless ``value`` is a chance from 0 to 1."""
+    check_at_least(value, name, 0)
+    if value > 1:
+        raise ValueError(f"{name}={value!r} is out of range; it is the chance of a label to be left out, 0 to 1")
+
+
 def _disturbed(rng: np.random.Generator, X: np.ndarray, classes: np.ndarray, missing: float, title: str) -> RankingData:
+    check_chance(missing, "missing")
     orders = np.array(CENTRAL_ORDERS)[classes]
     going_on = np.ones(len(orders), dtype=bool)
     for chance in _SWITCH:
@@ -161,7 +167,7 @@ def read_label_ranking(path: str | Path, **about: Any) -> RankingData:
             raise ValueError(f"{table.file} has features after the first rank: column; put the rank: columns last")
         labels = tuple(name.removeprefix("rank:") for name in table.header[first:])
         scores = from_positions(table.numbers(table.header[first:]))
-    elif any(">" in row[0] for row in table.text(last)[:1]):
+    elif any(">" in row[0] for row in table.text(last)):
         first = len(table.header) - 1
         rankings = from_ranking_strings([row[0] for row in table.text(last)])
         scores, labels = rankings.scores, rankings.items

@@ -40,7 +40,7 @@ def ranking_data(
 
     Raises:
         ValueError: ``form`` unknown, negative weights, columns that do not exist, shapes that do not fit, an item
-            ranked twice, what the converters refuse.
+            ranked twice, integers that are different and equal in float64, what the converters refuse.
         TypeError: values that are not numbers; for orders names and numbers in one table.
 
     Example:
@@ -109,13 +109,15 @@ def _numbers(frame: Any, names: Sequence[Any]) -> np.ndarray:
                 f"table has values of dtype {frame[name].dtype} in column {name!r}; expected numbers (weights=, "
                 "rankers= and features= name the columns that are not items, or items= those that are)"
             )
+    if all(frame[name].dtype in (np.int64, np.uint64) for name in names):
+        return frame[names].to_numpy()
     return frame[names].to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _matrix(table: Any, form: str, items: Any, unranked: Any) -> tuple[np.ndarray, tuple[str, ...]]:
     """Scores of a table with a column for each item."""
     if form == "scores":
-        scores = to_numpy(as_scores(np.asarray(table), "table")[0]).astype(np.float64)
+        scores = _in_float64(to_numpy(as_scores(np.asarray(table), "table")[0]))
         if unranked is not None:
             check_number(unranked, "unranked")
             scores[scores == unranked] = np.nan
@@ -126,6 +128,22 @@ def _matrix(table: Any, form: str, items: Any, unranked: Any) -> tuple[np.ndarra
     if len(names) != n:
         raise ValueError(f"items has {len(names)} names; the table ranks {n} items")
     return scores, names
+
+
+def _in_float64(table: np.ndarray) -> np.ndarray:
+    """A copy in float64; ``ValueError`` where that would tie integers of a row."""
+    scores = table.astype(np.float64)
+    if table.dtype.kind in "iu" and table.size and np.abs(scores).max() >= 2**53:
+        order = table.argsort(axis=1, kind="stable")
+        in_order, rounded = np.take_along_axis(table, order, 1), np.take_along_axis(scores, order, 1)
+        tied = (in_order[:, 1:] != in_order[:, :-1]) & (rounded[:, 1:] == rounded[:, :-1])
+        if tied.any():
+            row, place = (int(i) for i in np.argwhere(tied)[0])
+            raise ValueError(
+                f"table has {in_order[row, place]} and {in_order[row, place + 1]} in row {row}, one number in "
+                "float64; subtract a number from all scores of the row, which changes no ranking"
+            )
+    return scores
 
 
 def _orders(table: Any, items: Any, unranked: Any) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -217,7 +235,8 @@ def from_comparisons(
         A row for each different pair, with score 2 for the winner, 1 for the loser and NaN for the others.
 
     Raises:
-        ValueError: an item compared with itself, one that ``items`` lacks, entries that are not pairs, bad weights.
+        ValueError: an item compared with itself, a winner or loser left empty, one that ``items`` lacks, entries that
+            are not pairs, bad weights.
 
     Example:
         >>> from_comparisons([("tea", "milk"), ("tea", "milk"), ("milk", "tea")]).weights.tolist()
@@ -226,7 +245,7 @@ def from_comparisons(
     rows = pairs.to_numpy() if hasattr(pairs, "iloc") else pairs
     won: list[tuple[Any, ...]] = [(row,) if isinstance(row, str) else tuple(row) for row in rows]
     for number, pair in enumerate(won):
-        if len(pair) != 2 or pair[0] == pair[1]:
+        if len(pair) != 2 or pair[0] == pair[1] or any(map(is_absent, pair)):
             raise ValueError(f"pairs has {pair!r} at {number}; expected (winner, loser), two different items")
     found = {name for pair in won for name in pair}
     words = all(isinstance(name, str) for name in found)
