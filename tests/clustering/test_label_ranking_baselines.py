@@ -134,6 +134,11 @@ def test_bad_input():
         rank_clustering_tree(X, Y, 3, method="x")
     with pytest.raises(ValueError, match="n_clusters=0 is too small"):
         naive_kmeans(X, Y, 0)
+    for baseline in (kmeans_then_rank, naive_kmeans):
+        with pytest.raises(ValueError, match="n_starts=0 is too small"):
+            baseline(X, Y, 2, n_starts=0)
+        with pytest.raises(ValueError, match="squared distances overflow"):
+            baseline(X + 1e200, Y, 2)
     bad = X.clone()
     bad[4, 0] = NAN
     with pytest.raises(ValueError, match="X has nan at row 4, feature 0; features must be finite"):

@@ -140,6 +140,8 @@ def test_bad_input():
     X, Y = random_rows()
     with pytest.raises(ValueError, match=r"X has shape \(40, 2\) and Y \(39, 4\)"):
         rank_tree(X, Y[1:], 3)
+    with pytest.raises(ValueError, match="validation X has 1 columns and X 2; expected as many"):
+        rank_tree(X, Y, 3, validation=(X[:, :1], Y))
     bad = X.clone()
     bad[2, 1] = NAN
     for use in (lambda features: rank_tree(features, Y, 3), rank_tree(X, Y, 3, seed=0).predict):

@@ -121,6 +121,8 @@ def test_bad_input():
         RankTreeClusterer(method="x").fit(data.X, data.Y)
     with pytest.raises(ValueError, match=r"validation_fraction=1.0 is out of range"):
         RankTreeClusterer(validation_fraction=1.0).fit(data.X, data.Y)
+    with pytest.raises(ValueError, match="prediction='x' is unknown"):
+        MMPLClusterer(2, prediction="x").fit(data.X, data.Y)
     tied = data.Y.copy()
     tied[4, :2] = 3.5
     with pytest.raises(ValueError, match="Plackett-Luce has no ties: break them"):

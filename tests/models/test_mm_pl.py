@@ -255,6 +255,14 @@ def test_sizes_are_checked(change, message):
         MMPL(**{"n_features": 2, "n_labels": 3, "n_clusters": 2, **change})
 
 
+def test_meta_device_gives_shapes():
+    model = MMPL(3, 4, 2, device="meta")
+    assert "n_labels=4" in repr(model)
+    X, Y = torch.empty(7, 3, device="meta"), torch.empty(7, 4, device="meta")
+    assert model(X).shape == (7, 2)
+    assert model.log_prob(X, Y).shape == (7,)
+
+
 def test_shapes_and_ties_are_refused():
     X, Y, model = random_problem()
     with pytest.raises(ValueError, match=r"X has shape \(7, 2\); expected \(N, 3\) features"):
@@ -266,6 +274,15 @@ def test_shapes_and_ties_are_refused():
             use(far)
     with pytest.raises(ValueError, match=r"Y has shape \(7, 3\); expected \(N, 4\) scores"):
         model.log_prob(X, Y[:, :3])
+    for use in (model.log_prob, model.responsibilities):
+        with pytest.raises(ValueError, match="X has 1 rows and Y 7; expected a ranking for each row of features"):
+            use(X[:1], Y)
+    with pytest.raises(TypeError, match=r"X is ndarray; expected a tensor \(torchrank.estimators take arrays\)"):
+        model(X.numpy())
+    with pytest.raises(TypeError, match=r"X has dtype torch.float64 and the model torch.float32; pass X.to"):
+        random_problem()[2].float().log_prob(X, Y)
+    with pytest.raises(ValueError, match=r"X has features up to 1e\+200 at row 4; squared distances overflow"):
+        model(X.index_fill(0, torch.tensor(4), 1e200))
     Y[2, 3] = Y[2, 1]
     with pytest.raises(ValueError, match="Y ties items 1 and 3 in row 2; Plackett-Luce has no ties: break them"):
         model.log_prob(X, Y)

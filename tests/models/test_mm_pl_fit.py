@@ -290,6 +290,14 @@ def test_other_bad_input():
         fitted(X.long(), Y)
     with pytest.raises(TypeError, match=r"Y is ndarray; expected a tensor \(torchrank.estimators take arrays\)"):
         fitted(X, Y.numpy())
+    with pytest.raises(ValueError, match=r"validation X has shape \(40, 2\) and validation Y \(39, 4\)"):
+        fitted(X, Y, validation=(X, Y[:-1]))
+    with pytest.raises(ValueError, match="validation X has 1 columns and X 2; expected as many"):
+        fitted(X, Y, validation=(X[:, :1], Y))
+    with pytest.raises(ValueError, match=r"X has features up to 1e\+200 at row 0; squared distances overflow"):
+        fitted(torch.full_like(X, 1e200), Y)
+    with pytest.raises(TypeError, match=r"settings is dict; expected torchrank.EMSettings\(...\) or None"):
+        fitted(X, Y, {"n_updates": 5})
     Y[7, 0] = Y[7, 1]
     with pytest.raises(ValueError, match="Y ties items 0 and 1 in row 7"):
         fitted(X, Y)

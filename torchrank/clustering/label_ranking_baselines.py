@@ -12,7 +12,7 @@ from torchrank.distributions.fit_plackett_luce import fit_plackett_luce
 from torchrank.models.mm_pl_likelihood import nearest
 from torchrank.models.mm_pl_orders import strict_scores, untied_ranks
 from torchrank.models.mm_pl_start import kmeans
-from torchrank.rankings.features import check_finite_features, warn_of_scales
+from torchrank.rankings.features import check_distances, warn_of_scales
 from torchrank.rankings.validate import check_choice, check_count
 
 CENTERS = ("mallows", "plackett-luce")
@@ -34,7 +34,7 @@ class FeatureClusters:
 
     def predict_cluster(self, X: Tensor) -> Tensor:
         """Clusters ``(N,)`` of the nearest means, int64."""
-        check_finite_features(X)
+        check_distances(X)
         return nearest(X, self.means.to(X))
 
     def predict(self, X: Tensor) -> Tensor:
@@ -85,7 +85,9 @@ def kmeans_then_rank(
     """
     check_choice(center, "center", CENTERS)
     check_count(n_clusters, "n_clusters", least=1)
+    check_count(n_starts, "n_starts", least=1)
     rows = Training(X, Y)
+    check_distances(X)
     warn_of_scales(X, stacklevel=2)
     if center == "plackett-luce":
         untied_ranks(Y, "Y")
@@ -124,7 +126,9 @@ def naive_kmeans(
         UserWarning: features on very different scales.
     """
     check_count(n_clusters, "n_clusters", least=1)
+    check_count(n_starts, "n_starts", least=1)
     rows = Training(X, Y)
+    check_distances(X)
     warn_of_scales(X, stacklevel=2)
     both = torch.cat([X, _positions(rows).to(X)], dim=1)
     means, _ = kmeans(both, n_clusters, _generator(X, seed), n_starts=n_starts)

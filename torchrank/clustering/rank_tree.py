@@ -12,7 +12,7 @@ from torchrank.clustering.lloyd import show_starts, starts_bar
 from torchrank.clustering.rank_tree_training import Nodes, Training
 from torchrank.cpu.parallel import run_tiles
 from torchrank.models.mm_pl_orders import strict_scores
-from torchrank.rankings.features import check_finite_features
+from torchrank.rankings.features import check_finite_features, check_validation
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
 STARTS = ("rows", "random")
@@ -97,7 +97,8 @@ def tree_with_centers(
         lookahead: see :func:`rank_tree`.
         validation: other features and scores, to prune by.
     """
-    tree, _ = _grow(Training(X, Y), strict_scores(centers.cpu()), _Growth.checked(min_leaf, lookahead, validation))
+    rows, growth = Training(X, Y), _Growth.checked(X, Y, min_leaf, lookahead, validation)
+    tree, _ = _grow(rows, strict_scores(centers.cpu()), growth)
     return tree.to(X.device)
 
 
@@ -151,7 +152,7 @@ def rank_tree(
         check_count(value, name, least=1)
     check_at_least(tol, "tol", 0)
     check_choice(start, "start", STARTS)
-    rows, growth = Training(X, Y), _Growth.checked(min_leaf, lookahead, validation)
+    rows, growth = Training(X, Y), _Growth.checked(X, Y, min_leaf, lookahead, validation)
     rng = np.random.default_rng(seed)
     if start == "rows":
         drawn = [rng.permutation(len(rows.X))[np.arange(n_clusters) % len(rows.X)] for _ in range(n_starts)]
@@ -207,10 +208,13 @@ class _Growth:
     held_out: Training | None
 
     @classmethod
-    def checked(cls, min_leaf: int, lookahead: float, validation: tuple[Tensor, Tensor] | None) -> "_Growth":
+    def checked(
+        cls, X: Tensor, Y: Tensor, min_leaf: int, lookahead: float, validation: tuple[Tensor, Tensor] | None
+    ) -> "_Growth":
         check_count(min_leaf, "min_leaf", least=1)
         check_at_least(lookahead, "lookahead", 0)
-        return cls(min_leaf, float(lookahead), None if validation is None else Training(*validation))
+        held_out = None if validation is None else Training(*check_validation(X, Y, validation))
+        return cls(min_leaf, float(lookahead), held_out)
 
 
 def _grow(rows: Training, centers: Tensor, growth: _Growth) -> tuple[RankTree, Tensor]:

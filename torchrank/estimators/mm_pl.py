@@ -10,8 +10,9 @@ from torch import Tensor
 
 from torchrank import linalg
 from torchrank.estimators.label_ranking import LabelRankingClusterer
-from torchrank.models.mm_pl import MMPL
+from torchrank.models.mm_pl import MMPL, PREDICTIONS
 from torchrank.models.mm_pl_settings import EMSettings
+from torchrank.rankings.validate import check_choice
 
 
 class MMPLClusterer(LabelRankingClusterer):
@@ -60,6 +61,7 @@ class MMPLClusterer(LabelRankingClusterer):
         return self.model_.predict(features, method=self.prediction).detach().numpy()
 
     def _fitted(self, X: Tensor, Y: Tensor, seed: int) -> MMPL:
+        check_choice(self.prediction, "prediction", PREDICTIONS)
         model = MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, dtype=torch.float64)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -10,7 +10,7 @@ from torchrank.models.mm_pl_fit import MMPLFit, fit_mixture
 from torchrank.models.mm_pl_likelihood import Mixture, log_gates, nearest
 from torchrank.models.mm_pl_orders import Missing, label_choices, strict_scores, untied_ranks
 from torchrank.models.mm_pl_settings import EMSettings
-from torchrank.rankings.features import check_finite_features
+from torchrank.rankings.features import check_distances, check_tensor
 from torchrank.rankings.validate import check_choice, check_count
 
 PREDICTIONS = ("nearest", "mixture")
@@ -106,17 +106,16 @@ class MMPL(nn.Module):
         Raises:
             ValueError: ties, a number of labels other than L, or features that are not finite.
         """
-        return (self(X) + self.ranking_log_probs(Y, missing=missing)).logsumexp(-1)
+        return self._joint(X, Y, missing).logsumexp(-1)
 
     def ranking_log_probs(self, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
         """Log-probabilities ``(N, K)`` of label rankings in each cluster; equation 23. See :meth:`log_prob`."""
-        if Y.ndim != 2 or Y.shape[1] != self.logits.shape[1]:
-            raise ValueError(f"Y has shape {tuple(Y.shape)}; expected (N, {self.logits.shape[1]}) scores")
+        self._check_scores(Y)
         return log_prob(label_choices(untied_ranks(Y, "Y"), missing), self.logits[:, None, :]).T
 
     def responsibilities(self, X: Tensor, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
         """Probabilities ``(N, K)`` of the clusters given features and rankings: the E-step, equation 29."""
-        return (self(X) + self.ranking_log_probs(Y, missing=missing)).softmax(-1)
+        return self._joint(X, Y, missing).softmax(-1)
 
     def predict_cluster(self, X: Tensor) -> Tensor:
         """Clusters ``(N,)`` of the nearest prototypes, int64."""
@@ -175,9 +174,10 @@ class MMPL(nn.Module):
             ConvergenceWarning: no end within ``n_updates`` with a stopping rule.
             UserWarning: features on very different scales, or fewer distinct rows than prototypes.
         """
-        self._check_features(X)
-        if Y.ndim != 2 or Y.shape[1] != self.logits.shape[1]:
-            raise ValueError(f"Y has shape {tuple(Y.shape)}; expected (N, {self.logits.shape[1]}) scores")
+        self._check_shape(X)
+        self._check_scores(Y)
+        if settings is not None and not isinstance(settings, EMSettings):
+            raise TypeError(f"settings is {type(settings).__name__}; expected torchrank.EMSettings(...) or None")
         K, M = len(self.logits), len(self.prototypes)
         chosen = EMSettings() if settings is None else settings
         mixture, evidence = fit_mixture(
@@ -196,10 +196,31 @@ class MMPL(nn.Module):
     def extra_repr(self) -> str:
         """Sizes, as ``print`` shows them."""
         (M, d), (K, L) = self.prototypes.shape, self.logits.shape
-        sigma = float(self.sigma.detach())
-        return f"n_features={d}, n_labels={L}, n_clusters={K}, n_prototypes={M // K}, sigma={sigma:.3g}"
+        sigma = "?" if self.log_sigma.is_meta else f"{float(self.sigma.detach()):.3g}"
+        return f"n_features={d}, n_labels={L}, n_clusters={K}, n_prototypes={M // K}, sigma={sigma}"
+
+    def _joint(self, X: Tensor, Y: Tensor, missing: Missing) -> Tensor:
+        """Log-probabilities ``(N, K)`` of cluster and ranking together."""
+        gates, choices = self(X), self.ranking_log_probs(Y, missing=missing)
+        if len(gates) != len(choices):
+            raise ValueError(
+                f"X has {len(gates)} rows and Y {len(choices)}; expected a ranking for each row of features"
+            )
+        return gates + choices
 
     def _check_features(self, X: Tensor) -> None:
-        if X.ndim != 2 or X.shape[1] != self.prototypes.shape[1]:
-            raise ValueError(f"X has shape {tuple(X.shape)}; expected (N, {self.prototypes.shape[1]}) features")
-        check_finite_features(X)
+        self._check_shape(X)
+        kind = self.prototypes.dtype
+        if torch.promote_types(X.dtype, kind) != kind:
+            raise TypeError(f"X has dtype {X.dtype} and the model {kind}; pass X.to({kind}), or model.to({X.dtype})")
+
+    def _check_shape(self, X: Tensor) -> None:
+        d = self.prototypes.shape[1]
+        if check_tensor(X, "X").ndim != 2 or X.shape[1] != d:
+            raise ValueError(f"X has shape {tuple(X.shape)}; expected (N, {d}) features")
+        check_distances(X)
+
+    def _check_scores(self, Y: Tensor) -> None:
+        L = self.logits.shape[1]
+        if check_tensor(Y, "Y").ndim != 2 or Y.shape[1] != L:
+            raise ValueError(f"Y has shape {tuple(Y.shape)}; expected (N, {L}) scores")

@@ -24,7 +24,7 @@ from torchrank.models.mm_pl_orders import (
 from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.models.mm_pl_start import mm_logits, spacing, start_at_random, start_from_cells, start_from_tree
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.features import check_features, warn_of_scales
+from torchrank.rankings.features import check_features, check_validation, warn_of_scales
 
 _BATCH = 256  # rows per update on devices other than the CPU
 _REASSIGNMENTS = 10
@@ -58,7 +58,8 @@ def fit_mixture(
     rows = _training_rows(X, Y, n_prototypes, missing)
     held_out = rows.X, rows.ranks
     if validation is not None:
-        held_out = validation[0].to(rows.X), dense_ranks(validation[1], "allow", "validation Y")[0]
+        features, scores = check_validation(X, Y, validation)
+        held_out = features.to(rows.X), dense_ranks(scores.to(Y.device), "allow", "validation Y")[0]
     generator = torch.Generator(device=X.device)
     generator.seed() if seed is None else generator.manual_seed(seed)
     fits = []
