@@ -52,10 +52,7 @@ def demo() -> int:
         from sklearn.preprocessing import StandardScaler
         from sklearn.svm import SVC
     except ImportError:
-        print(
-            'The demo needs scikit-learn: pip install "torchrank[sklearn]", or pip install scikit-learn',
-            file=sys.stderr,
-        )
+        print("The demo needs scikit-learn: pip install scikit-learn", file=sys.stderr)
         return 1
     X, y = load_digits(return_X_y=True)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)

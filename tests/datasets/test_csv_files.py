@@ -82,11 +82,20 @@ def test_a_first_line_of_numbers_is_not_guessed(write):
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [
-        ("a,b\n1\n", {}, r"votes\.csv, row 2 has 1 fields; the first has 2"),
-        ("a,b\n1,x\n", {}, "row 2, column 'b' has a field that is not a number: 'x'"),
+        ("a,b\n1\n", {}, r"votes\.csv, line 2 has 1 fields; the first has 2"),
+        ("a,b\n1,x\n", {}, "line 2, column 'b' has a field that is not a number: 'x'; unranked= takes"),
         ("a,a\n1,2\n", {}, "2 columns called 'a'"),
         ("a;b\n1;2\n", {}, "1 columns of items: 'a;b'; ranking needs at least 2 .fields were separated at ','"),
         ("a,b\n1,2\n", {"weights": "n"}, "has no column 'n'; it has 'a', 'b'"),
+        ("who,b\nann,2\n", {"rankers": "Who"}, "has no column 'Who'; it has 'who', 'b'"),
+        ("a;n\n1;2\n", {"weights": "n"}, "has no column 'n'; it has 'a;n' as its only one; delimiter="),
+        ('a,b\n1,2\n1,"2,5"\n', {}, "line 3, column 'b' has a field that is not a number: '2,5'; decimal=','"),
+        ("a,b\n\n\n1\n", {}, "line 4 has 1 fields"),
+        ("", {}, r"votes\.csv is empty"),
+        ("\n \n", {}, r"votes\.csv is empty"),
+        ("a,b\n", {}, "a header and no rows: 'a,b'"),
+        (",a,b\n1,1,2\n", {}, "a column without a name, as data frames write their index; rankers=''"),
+        ("a,b\n1,2\n", {"decimal": ";"}, "decimal=';' is unknown"),
         ("a,b\n1,2\n", {"items": ["a", "c"]}, "has no column 'c'"),
         ("a,b,n\n1,2,-1\n", {"weights": "n"}, "weights has negative"),
         ("a,b\n0,1\n", {}, "positions has 0 at row 0, item 0"),
@@ -96,6 +105,42 @@ def test_a_first_line_of_numbers_is_not_guessed(write):
 def test_what_is_wrong_is_named(write, text, settings, message):
     with pytest.raises(ValueError, match=message):
         read_rankings(write(text), **{"form": "positions"} | settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"weights": [1.0]}, "weights is list; expected the name of a column"),
+        ({"features": "a"}, r"features='a' is a text; expected a list of names, features=\['a'\]"),
+        ({"items": "ab"}, "items='ab' is a text"),
+    ],
+)
+def test_names_of_columns_are_texts_and_lists_of_texts(write, settings, message):
+    with pytest.raises(TypeError, match=message):
+        read_rankings(write("a,b\n1,2\n"), form="scores", **settings)
+
+
+def test_what_spreadsheets_write(tmp_path):
+    """Semicolons, commas in numbers, encodings before UTF-8, delimiters at the ends of lines, a last line of blanks."""
+    text = "Käufer;Zahl;Müsli;Käse;;\r\nJürgen;1,5;4,25;1;;\r\nZoë;2;;3;;\r\n \r\n"
+    named = {"form": "scores", "rankers": "Käufer", "weights": "Zahl", "delimiter": ";", "decimal": ","}
+    for encoding in ("utf-8", "utf-8-sig", "cp1252", "utf-16"):
+        path = tmp_path / f"{encoding}.csv"
+        path.write_bytes(text.encode(encoding))
+        other = {} if encoding.startswith("utf-8") else {"encoding": encoding}
+        if other:
+            with pytest.raises(ValueError, match=r"\.csv is not in utf-8-sig \(.*\); pass its encoding="):
+                read_rankings(path, **named)
+        data = read_rankings(path, **named, **other)
+        np.testing.assert_array_equal(data.scores, [[4.25, 1], [NAN, 3]])
+        np.testing.assert_array_equal(data.weights, [1.5, 2])
+        assert (data.items, data.rankers) == (("Müsli", "Käse"), ("Jürgen", "Zoë"))
+
+
+def test_the_index_of_a_data_frame_names_the_rows(write):
+    data = read_rankings(write(",a,b\n7,1,2\n9,2,1\n"), form="scores", rankers="")
+    np.testing.assert_array_equal(data.scores, [[1, 2], [2, 1]])
+    assert data.rankers == ("7", "9")
 
 
 def test_no_file(tmp_path):

@@ -1,6 +1,7 @@
 """Downloads from a real server on this machine that truncates, interrupts, refuses and lies."""
 
 import hashlib
+import socket
 
 import pytest
 
@@ -171,6 +172,21 @@ def test_no_server(tmp_path):
     file = RemoteFile("file.csv", "http://127.0.0.1:9/file.csv")
     with pytest.raises(FileNotFoundError, match=r"cannot be fetched .*put it at"):
         obtain(file, tmp_path, progress=False, wait=lambda _: None)
+
+
+def test_without_a_network_the_message_comes_soon(monkeypatch, tmp_path, capsys):
+    def resolve(*_, **__):
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    waited = []
+    file = RemoteFile("file.csv", "http://somewhere.invalid/file.csv")
+    with pytest.raises(
+        FileNotFoundError, match=r"cannot be fetched \(\[Errno -2\] Name or service not known\); get http"
+    ):
+        obtain(file, tmp_path, wait=waited.append)
+    assert waited == [2]
+    assert "Name or service not known; trying again in 2 s" in capsys.readouterr().err
 
 
 def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):

@@ -209,7 +209,7 @@ def test_an_r_file_that_is_not_whole(small_apa, public, share):
 @pytest.mark.parametrize("call", [fetch_apa, fetch_eurovision, fetch_sushi, lambda: fetch_gene_expression("colon")])
 def test_without_rdata_nothing_is_fetched(monkeypatch, server, cached, call):
     monkeypatch.setitem(sys.modules, "rdata", None)
-    with pytest.raises(ImportError, match="extra 'data'"):
+    with pytest.raises(ImportError, match="pip install rdata"):
         call()
     assert server.paths == []
 

@@ -127,8 +127,8 @@ def test_tables_in_both_forms(tmp_path):
     ("text", "message"),
     [
         ("x,y\n1,2\n", "neither rank:LABEL columns nor"),
-        ("", "neither rank:LABEL columns nor"),
-        ("x,rank:a,rank:b\n1,1\n", "row 2 has 2 fields; the first has 3"),
+        ("", r"table\.csv is empty"),
+        ("x,rank:a,rank:b\n1,1\n", "line 2 has 2 fields; the first has 3"),
         ("x,rank:a,rank:b\nred,1,2\n", "a field that is not a number"),
         ("rank:a,x,rank:b\n1,1,2\n", "put the rank: columns last"),
         ("x,rank:a,rank:b\n1,0,1\n", "the best is 1"),

@@ -114,7 +114,7 @@ def test_files_that_are_something_else(tmp_path, content):
 
 def test_without_rdata(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdata", None)
-    with pytest.raises(ImportError, match="extra 'data'"):
+    with pytest.raises(ImportError, match="pip install rdata"):
         import_rdata()
 
 

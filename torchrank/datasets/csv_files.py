@@ -9,6 +9,10 @@ from torchrank.datasets.data import RankingData
 from torchrank.datasets.tables import FORMS, from_comparisons, ranking_data
 from torchrank.rankings.validate import check_choice
 
+_NOT_A_NUMBER = (
+    "; unranked= takes one that means not ranked, weights=, rankers= and features= name the columns that are not items"
+)
+
 
 def read_rankings(
     path: str | Path,
@@ -20,6 +24,8 @@ def read_rankings(
     rankers: str | None = None,
     features: Sequence[str] = (),
     delimiter: str = ",",
+    decimal: str = ".",
+    encoding: str = "utf-8-sig",
     header: bool | None = None,
     **about: Any,
 ) -> RankingData:
@@ -29,7 +35,7 @@ def read_rankings(
     2^53 may be tied with their neighbours.
 
     Args:
-        path: of the file, in UTF-8.
+        path: of the file.
         form: what the fields say, see :func:`ranking_data`. "scores" and "positions": a column an item. "orders": a
             column a place; fields are names of items, numbers too, so it does not matter whether they count from 0 or
             1; rows may be shorter than others.
@@ -39,15 +45,18 @@ def read_rankings(
         weights: the column that says how often each row was observed; by default each was once.
         rankers: the column of rankers' names; by default they have none.
         features: columns of numbers known about the rankers.
-        delimiter: what stands between fields.
+        delimiter: what stands between fields, such as ";" or tab.
+        decimal: what stands before the fraction of a number, "." or ",".
+        encoding: of the file, such as "cp1252" or "utf-16"; by default UTF-8 with or without a byte-order mark.
         header: whether the first line names the columns; without one they are called "0", "1", ... None means yes,
             unless it holds only numbers, which is refused.
         **about: title (by default the file's name), licence, citation and other attributes of :class:`RankingData`.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: ``form`` unknown, columns that do not exist, rows of different lengths, fields that are not numbers,
-            what :func:`ranking_data` refuses; the row is named.
+        ValueError: ``form`` unknown, columns that do not exist or have no name, no rows, rows of different lengths,
+            fields that are not numbers, another encoding, what :func:`ranking_data` refuses; the line is named.
+        TypeError: ``weights`` or ``rankers`` that are no name of a column, ``features`` or ``items`` that is a text.
 
     Example:
         >>> import pathlib, tempfile
@@ -60,9 +69,23 @@ def read_rankings(
         [[3.0, 1.0, 2.0], [2.0, nan, 3.0]]
     """
     check_choice(form, "form", FORMS)
-    table = read_csv(path, delimiter=delimiter, header=header, ragged=form == "orders")
-    taken = {weights, rankers, *features}
-    rest = [name for name in table.header if name not in taken]
+    for name, value in (("weights", weights), ("rankers", rankers)):
+        if not isinstance(value, str | None):
+            raise TypeError(f"{name} is {type(value).__name__}; expected the name of a column of the file")
+    for name, value in (("items", items), ("features", features)):
+        if isinstance(value, str):
+            raise TypeError(f"{name}={value!r} is a text; expected a list of names, {name}=[{value!r}]")
+    table = read_csv(
+        path, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, ragged=form == "orders"
+    )
+    known = [name for name in (weights, rankers, *features) if name is not None]
+    table.text(known)
+    rest = [name for name in table.header if name not in known]
+    if "" in rest and (items is None or form == "orders"):
+        raise ValueError(
+            f"{table.file} has a column without a name, as data frames write their index; rankers='' takes it as names "
+            "of the rows, or give it a name in the file"
+        )
     if form == "orders":
         values, names = table.text(rest), items
     else:
@@ -72,7 +95,7 @@ def read_rankings(
                 f"{table.file} has {len(names)} columns of items: {', '.join(map(repr, names))}; ranking needs at "
                 f"least 2 (fields were separated at {delimiter!r}; delimiter= changes that)"
             )
-        values = table.numbers(names, empty=unranked if isinstance(unranked, str) else "")
+        values = table.numbers(names, empty=unranked if isinstance(unranked, str) else "", remedy=_NOT_A_NUMBER)
         unranked = None if isinstance(unranked, str) else unranked
     return ranking_data(
         values,
@@ -94,19 +117,23 @@ def read_comparisons(
     items: Sequence[str] | None = None,
     weights: str | None = None,
     delimiter: str = ",",
+    decimal: str = ".",
+    encoding: str = "utf-8-sig",
     header: bool | None = None,
     **about: Any,
 ) -> RankingData:
     """Read a CSV file of comparisons, one a row: who won and who lost.
 
     Args:
-        path: of the file, in UTF-8; gzipped if its name ends in ``.gz``.
+        path: of the file, gzipped if its name ends in ``.gz``.
         winner: the column of the preferred items.
         loser: the column of the others.
         items: names of the items; by default those found, sorted.
         weights: the column that says how often each comparison was observed; by default once.
-        delimiter: what stands between fields.
-        header: as for :func:`read_rankings`.
+        delimiter: as for :func:`read_rankings`, and the next three.
+        decimal: of the weights.
+        encoding: of the file.
+        header: whether the first line names the columns.
         **about: as for :func:`read_rankings`.
 
     Returns:
@@ -117,7 +144,7 @@ def read_comparisons(
         ValueError: columns that do not exist, an item compared with itself, an empty field, what else
             :func:`from_comparisons` refuses.
     """
-    table = read_csv(path, delimiter=delimiter, header=header)
+    table = read_csv(path, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header)
     return from_comparisons(
         table.text([winner, loser]),
         items=items,

@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import socket
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -128,10 +130,12 @@ def _checked(file: RemoteFile, path: Path, read: Callable[[Path], Content]) -> C
 
 
 def _fetch(url: str, part: Path, by_hand: str, progress: bool, wait: Callable[[float], None]) -> None:
-    """Fill ``part``, going on where it ends; several attempts, fewer where the server's answer is final."""
-    reason: Exception | None = None
+    """Fill ``part``, going on where it ends; several attempts, fewer after a final answer or without a network."""
+    reason: object = None
     for attempt in range(_ATTEMPTS):
         if attempt:
+            if progress:
+                tqdm.write(f"{url}: {reason}; trying again in {2**attempt} s", file=sys.stderr)
             wait(2.0**attempt)
         try:
             return _append(url, part, progress)
@@ -141,9 +145,13 @@ def _fetch(url: str, part: Path, by_hand: str, progress: bool, wait: Callable[[f
                 part.unlink(missing_ok=True)
             elif error.code in _FINAL:
                 break
-        except (OSError, HTTPException) as error:  # no route, a timeout, an answer cut off
+        except urllib.error.URLError as error:  # no connection
+            reason = error.reason
+            if attempt and isinstance(reason, socket.gaierror):  # names are still not resolved: not online
+                break
+        except (OSError, HTTPException) as error:  # a timeout, an answer cut off
             reason = error
-    raise FileNotFoundError(f"{url} cannot be fetched ({reason}); {by_hand}") from reason
+    raise FileNotFoundError(f"{url} cannot be fetched ({reason}); {by_hand}")
 
 
 def _append(url: str, part: Path, progress: bool) -> None:

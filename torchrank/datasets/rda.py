@@ -23,8 +23,7 @@ def import_rdata() -> ModuleType:
         import rdata
     except ImportError as error:
         raise ImportError(
-            "this data set is kept as an R data file; reading it needs the package rdata: install torchrank with the "
-            "extra 'data', or rdata itself"
+            "this data set is kept as an R data file; reading it needs the package rdata: pip install rdata"
         ) from error
     return rdata
 

@@ -1,4 +1,4 @@
-"""Pictures of rankings, clusters and fits, with matplotlib (``pip install "torchrank[plots]"``).
+"""Pictures of rankings, clusters and fits, with matplotlib (``pip install matplotlib``).
 
 Every function draws into the axes it is given, or into those of a new figure, and returns them; it shows nothing and
 leaves matplotlib's settings alone. NumPy arrays, tensors on any device and pandas are all taken. Colours are told apart

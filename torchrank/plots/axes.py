@@ -61,7 +61,7 @@ def new_axes(rows: int, columns: int, size: tuple[float, float]) -> np.ndarray:
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError('pictures need matplotlib: pip install -e ".[plots]"') from error
+        raise ModuleNotFoundError("pictures need matplotlib: pip install matplotlib") from error
     return plt.subplots(rows, columns, figsize=size, layout="compressed", squeeze=False)[1]
 
 
