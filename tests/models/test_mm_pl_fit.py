@@ -272,6 +272,14 @@ def test_constant_and_unscaled_features():
         fitted(X, Y)
 
 
+def test_features_far_from_zero():
+    data = circles(400, seed=2)
+    X, Y = torch.as_tensor(data.X), torch.as_tensor(data.Y)
+    near, far = (fitted(features, Y, replace(QUICK, n_updates=0), P=10)[0] for features in (X, X + 2.0**20))
+    assert torch.equal(near.predict_cluster(X), far.predict_cluster(X + 2.0**20))
+    torch.testing.assert_close(far.prototypes - 2.0**20, near.prototypes, rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("bad", [NAN, math.inf])
 def test_features_that_are_not_finite(bad):
     X, Y = random_rows()

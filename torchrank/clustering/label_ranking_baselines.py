@@ -11,8 +11,8 @@ from torchrank.clustering.rank_tree_training import Training
 from torchrank.distributions.fit_plackett_luce import fit_plackett_luce
 from torchrank.models.mm_pl_likelihood import nearest
 from torchrank.models.mm_pl_orders import strict_scores, untied_ranks
-from torchrank.models.mm_pl_start import kmeans
-from torchrank.rankings.features import check_distances, warn_of_scales
+from torchrank.models.mm_pl_start import feature_cells
+from torchrank.rankings.features import check_distances, check_finite_features, warn_of_scales
 from torchrank.rankings.validate import check_choice, check_count
 
 CENTERS = ("mallows", "plackett-luce")
@@ -34,7 +34,9 @@ class FeatureClusters:
 
     def predict_cluster(self, X: Tensor) -> Tensor:
         """Clusters ``(N,)`` of the nearest means, int64."""
-        check_distances(X)
+        if len(self.means) > 1:
+            check_distances(X)
+        check_finite_features(X)
         return nearest(X, self.means.to(X))
 
     def predict(self, X: Tensor) -> Tensor:
@@ -91,7 +93,7 @@ def kmeans_then_rank(
     warn_of_scales(X, stacklevel=2)
     if center == "plackett-luce":
         untied_ranks(Y, "Y")
-    means, cluster = kmeans(X, n_clusters, _generator(X, seed), n_starts=n_starts)
+    means, cluster = feature_cells(X, n_clusters, _generator(X, seed), n_starts=n_starts)
     everyone = rows.votes.mean(0).expand(n_clusters, -1)
     scores = rows.central_scores(cluster.cpu(), everyone)
     if center == "plackett-luce":
@@ -131,7 +133,7 @@ def naive_kmeans(
     check_distances(X)
     warn_of_scales(X, stacklevel=2)
     both = torch.cat([X, _positions(rows).to(X)], dim=1)
-    means, _ = kmeans(both, n_clusters, _generator(X, seed), n_starts=n_starts)
+    means, _ = feature_cells(both, n_clusters, _generator(X, seed), n_starts=n_starts)
     d = X.shape[1]
     return FeatureClusters(means[:, :d].contiguous(), strict_scores(-means[:, d:]))
 

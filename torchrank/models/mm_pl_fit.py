@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,10 +56,12 @@ def fit_mixture(
 ) -> tuple[Mixture, MMPLFit]:
     """Fit a mixture of ``n_clusters`` with ``n_prototypes`` altogether; see :meth:`torchrank.MMPL.fit`."""
     rows = _training_rows(X, Y, n_prototypes, missing)
+    origin = rows.X.mean(0)  # far from zero, squares of distances would lose their digits
+    rows = replace(rows, X=rows.X - origin)
     held_out = rows.X, rows.ranks
     if validation is not None:
         features, scores = check_validation(X, Y, validation)
-        held_out = features.to(rows.X), dense_ranks(scores.to(Y.device), "allow", "validation Y")[0]
+        held_out = features.to(rows.X) - origin, dense_ranks(scores.to(Y.device), "allow", "validation Y")[0]
     generator = torch.Generator(device=X.device)
     generator.seed() if seed is None else generator.manual_seed(seed)
     fits = []
@@ -82,7 +84,7 @@ def fit_mixture(
             ConvergenceWarning,
             stacklevel=4,  # past torch.no_grad
         )
-    return mixture, evidence
+    return mixture._replace(prototypes=mixture.prototypes + origin), evidence
 
 
 def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) -> Rows:

@@ -47,6 +47,13 @@ def kmeans(
     return best[1], best[2]
 
 
+def feature_cells(X: Tensor, k: int, generator: torch.Generator, *, n_starts: int) -> tuple[Tensor, Tensor]:
+    """:func:`kmeans` of features, with the origin moved to their mean for precision."""
+    origin = X.mean(0)
+    centers, labels = kmeans(X - origin, k, generator, n_starts=n_starts)
+    return centers + origin, labels
+
+
 def _spread_rows(X: Tensor, k: int, mass: Tensor, generator: torch.Generator) -> Tensor:
     """Draw k rows, each with chance proportional to its squared distance to those before: k-means++."""
     chosen = [int(torch.multinomial(mass, 1, generator=generator))]
