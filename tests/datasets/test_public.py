@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+import torchrank
 from torchrank import datasets
-from torchrank.datasets import csv_files, generators, label_ranking, tables
+from torchrank.datasets import csv_files, expression, fetch, generators, label_ranking, networks, tables
 
 
 def test_all_is_sorted_and_complete():
@@ -30,6 +31,19 @@ def test_examples_of_docstrings(module):
     result = doctest.testmod(module)
     assert result.attempted
     assert not result.failed
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_examples_of_fetching(data_folder, tmp_path, monkeypatch):
+    from tests.datasets.upstream import write_all
+
+    write_all(data_folder, tmp_path)
+    monkeypatch.setenv("TORCHRANK_CACHE", str(tmp_path))
+    for module in (expression, fetch, networks):
+        result = doctest.testmod(module, extraglobs={"torchrank": torchrank})
+        assert result.attempted
+        assert not result.failed
 
 
 def test_the_package_does_not_load_data_sets_and_these_need_no_extras():

@@ -1,6 +1,7 @@
 """What `import torchrank` brings along, what it can do without, and what it promises by name."""
 
 import doctest
+import importlib
 import inspect
 import re
 import subprocess
@@ -9,12 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import torchrank
-from torchrank.kernels import diffusion, kendall, multivariate, smoothed
-from torchrank.rankings import convert
 
 ROOT = Path(__file__).parents[2]
+EXAMPLES = [  # those of torchrank.datasets have a test of their own
+    path
+    for path in sorted((ROOT / "torchrank").rglob("*.py"))
+    if path.parent.name != "datasets" and ">>> " in path.read_text(encoding="utf-8")
+]
 OPTIONAL = ("sklearn", "matplotlib", "pandas")
 LAZY = ("numba", "triton")
 
@@ -94,11 +99,12 @@ def test_all_is_sorted_and_complete():
     assert public <= set(torchrank.__all__)
 
 
-def test_docstring_examples():
-    for module in (kendall, convert, smoothed, multivariate, diffusion):
-        result = doctest.testmod(module, extraglobs={"np": np})
-        assert result.attempted
-        assert not result.failed
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_docstring_examples(path):
+    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    result = doctest.testmod(module, extraglobs={"np": np, "torch": torch})
+    assert result.attempted
+    assert not result.failed
 
 
 def test_kernels_triton_does_not_import_torchrank():

@@ -83,7 +83,8 @@ def fetch_apa(
 
     Example:
         >>> votes = fetch_apa()
-        >>> torchrank.borda(votes.scores, weights=votes.weights)
+        >>> torchrank.borda(votes.scores, weights=votes.weights).round(2).tolist()
+        [3.16, 2.84, 3.08, 2.91, 3.01]
     """
     rda.import_rdata()
     source, name = (catalogue.APA_PARTIAL, "APAFULL") if partial else (catalogue.APA_COMPLETE, "APAred")
@@ -135,9 +136,10 @@ def fetch_eurovision(
     Source: the R package Rankcluster (GPL 2 or later), https://github.com/cran/Rankcluster.
 
     Example:
+        >>> import functools
         >>> years = fetch_eurovision()
         >>> kernel = functools.partial(torchrank.kendall_gram, missing="topk")
-        >>> K = multivariate_gram([year.scores for year in years.values()], kernel=kernel)
+        >>> K = torchrank.multivariate_gram([year.scores for year in years.values()], kernel=kernel)
     """
     rda.import_rdata()
     table = Place(folder, download, progress).get(catalogue.EUROVISION, _read_eurovision)
