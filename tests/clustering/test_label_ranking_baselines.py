@@ -141,8 +141,10 @@ def test_bad_input():
             baseline(X + 1e200, Y, 2)
     bad = X.clone()
     bad[4, 0] = NAN
-    with pytest.raises(ValueError, match="X has nan at row 4, feature 0; features must be finite"):
-        one_rank(X, Y).predict(bad)
+    fits = [lambda X: one_rank(X, Y), *(lambda X, f=f: f(X, Y, 3) for f in (kmeans_then_rank, naive_kmeans))]
+    for use in (*fits, lambda X: rank_clustering_tree(X, Y, 3), one_rank(X, Y).predict):
+        with pytest.raises(ValueError, match="X has nan at row 4, feature 0; features must be finite"):
+            use(bad)
 
 
 @pytest.mark.parametrize("baseline", [kmeans_then_rank, naive_kmeans])

@@ -81,3 +81,6 @@ def test_bad_input():
         pruned_rank_tree(X, Y, 0)
     with pytest.raises(ValueError, match="min_leaf=0 is too small"):
         pruned_rank_tree(X, Y, 2, min_leaf=0)
+    X[3, 1] = NAN
+    with pytest.raises(ValueError, match="X has nan at row 3, feature 1; features must be finite"):
+        pruned_rank_tree(X, Y, 2)
