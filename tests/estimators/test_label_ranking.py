@@ -110,9 +110,15 @@ def test_names_of_labels():
 
 def test_bad_input():
     data = circles(50, seed=3)
-    for Y, message in ((data.Y[:, :1], "minimum of 2"), (data.Y[:-1], "inconsistent numbers of samples")):
+    for Y, message in (
+        (data.Y[:, :1], r"Y has shape \(50, 1\); expected \(N, L\): scores of at least two labels"),
+        (data.classes, r"Y has shape \(50,\); expected \(N, L\)"),
+        (data.Y[:-1], "inconsistent numbers of samples"),
+    ):
         with pytest.raises(ValueError, match=message):
             OneRank().fit(data.X, Y)
+    with pytest.raises(TypeError, match="Y is a masked array, whose mask would be lost"):
+        OneRank().fit(data.X, np.ma.masked_equal(data.Y, 6))
     with pytest.raises(ValueError, match="contains NaN"):
         OneRank().fit(np.where(data.X > 2, NAN, data.X), data.Y)
     with pytest.raises(ValueError, match="requires y to be passed"):

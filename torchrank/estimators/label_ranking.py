@@ -128,9 +128,16 @@ class LabelRankingClusterer(BaseEstimator):
 
 def _label_scores(Y: Any) -> np.ndarray:
     """A matrix of at least two columns; NaN allowed. Integers stay integers, which beyond 2^53 no float tells apart."""
+    if isinstance(Y, np.ma.MaskedArray):
+        raise TypeError("Y is a masked array, whose mask would be lost; pass Y.filled(np.nan)")
     refuse_words(Y, "Y", RANK)
     options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "input_name": "Y"}
-    return check_array(Y, ensure_min_features=2, **options)
+    scores = check_array(Y, ensure_2d=False, allow_nd=True, **options)
+    if scores.ndim != 2 or scores.shape[1] < 2:
+        raise ValueError(
+            f"Y has shape {scores.shape}; expected (N, L): scores of at least two labels, each in a column"
+        )
+    return scores
 
 
 def _label_names(Y: Any) -> np.ndarray | None:
