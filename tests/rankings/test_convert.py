@@ -189,6 +189,8 @@ def test_ties_can_be_refused():
 def test_positions_below_one_are_refused_with_a_hint():
     with pytest.raises(ValueError, match=r"positions has 0 at row 1, item 0; the best is 1; .* pass unranked=0"):
         from_positions([[1, 2], [0, 1]])
+    with pytest.raises(ValueError, match=r"positions has -inf at row 0, item 1; the best is 1; .* pass unranked=-inf"):
+        from_positions([[1.0, -math.inf, math.inf]])
     with pytest.raises(ValueError, match=r"positions has -1 at row \(0, 1\), item 1; the best is 1"):
         from_positions([[[1, 2], [1, -1]]], unranked=0)
     scores = from_positions([[1, 2, 0], [0, 0, 1]], unranked=0)
