@@ -139,6 +139,8 @@ def test_bad_input():
             baseline(X, Y, 2, n_starts=0)
         with pytest.raises(ValueError, match="squared distances overflow"):
             baseline(X + 1e200, Y, 2)
+    with pytest.raises(ValueError, match=r"X has shape \(.*, 1\); expected \(N, 2\) features"):
+        kmeans_then_rank(X, Y, 3, seed=0).predict(X[:, :1])
     bad = X.clone()
     bad[4, 0] = NAN
     fits = [lambda X: one_rank(X, Y), *(lambda X, f=f: f(X, Y, 3) for f in (kmeans_then_rank, naive_kmeans))]
