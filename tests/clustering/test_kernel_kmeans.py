@@ -384,6 +384,14 @@ def test_refuses_rows():
         precomputed(kendall_gram(X))
 
 
+@pytest.mark.parametrize("kernel", [KendallKernel(), MallowsKernel(lam=0.5), SmoothedKendallKernel(window=1.0)])
+def test_an_unranked_item_is_named_where_it_stands(kernel):
+    X = np.arange(30.0).reshape(6, 5) % 7
+    X[4, 2] = X[5, 0] = np.nan
+    with pytest.raises(ValueError, match=r"X has NaN .* at row 4, item 2; choose a kernel that takes unranked items"):
+        KernelKMeans(2, kernel=kernel).fit(X)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_cuda_gives_the_same_clusters():
     X = torch.from_numpy(groups(np.random.default_rng(13), 7, (15, 15, 15), 1.5))

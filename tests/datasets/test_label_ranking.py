@@ -103,6 +103,10 @@ def test_ranking_strings():
         from_ranking_strings(["a>b>a"])
     with pytest.raises(ValueError, match="'z' is not among"):
         from_ranking_strings(["a>z"], items=["a", "b"])
+    with pytest.raises(
+        ValueError, match="strings rank 1 labels: 'a<b'; ranking needs at least 2, the most preferred first"
+    ):
+        from_ranking_strings(["a<b"])
 
 
 def test_tables_in_both_forms(tmp_path):

@@ -119,6 +119,13 @@ def test_what_is_wrong_is_named(call, message):
         call()
 
 
+def test_names_among_numbers_and_a_single_column_are_refused():
+    with pytest.raises(TypeError, match="pairs has names and numbers"):
+        from_comparisons([("a", 1)])
+    with pytest.raises(TypeError, match="table is a Series, one column of a data frame"):
+        ranking_data(pd.Series([1.0, 2.0]), form="scores")
+
+
 @pytest.mark.parametrize("form", ["scores", "positions"])
 def test_text_is_refused(form):
     with pytest.raises(TypeError, match="dtype"):

@@ -21,6 +21,7 @@ from torchrank import (
     smoothed_features,
     smoothed_kendall_gram,
 )
+from torchrank.datasets import RankingData
 
 GRAMS = [kendall_gram, kendall_distance, mallows_gram, pair_counts]
 X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
@@ -36,7 +37,8 @@ X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
             "X has dtype torch.complex64; expected scores that are real",
         ),
         (np.array([[1, None]], object), TypeError, r"X has dtype object; .*for unranked items use NaN"),
-        ([["a", "b"]], TypeError, "X has dtype <U1"),
+        ([["a", "b"]], TypeError, "X has dtype <U1; .*; torchrank.datasets.ranking_data makes them of names"),
+        (RankingData(np.eye(2), ("a", "b"), np.ones(2)), TypeError, r"X is a RankingData; pass its scores, X\.scores"),
         (np.array([["2026-01-01", "2027-01-01"]], "M8[D]"), TypeError, r"X has dtype datetime64\[D\]"),
         (None, TypeError, "X has dtype object"),
         (torch.eye(3).to_sparse(), TypeError, r"X has layout torch.sparse_coo; pass a dense tensor, X.to_dense\(\)"),

@@ -1,6 +1,7 @@
 """Converters between scores, orders and positions."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -67,7 +68,12 @@ def test_r1_wrong_orders_are_refused_by_row_and_item(orders, n_items, message):
     [
         (np.zeros((2, 2)), None, TypeError, "orders has dtype torch.float64; expected integer item indices"),
         ([[0.5, 1.0]], None, TypeError, "orders has dtype float64 in row 0; expected integer item indices"),
-        ([["a"]], None, TypeError, "orders has dtype <U1 in row 0"),
+        (
+            [["a"]],
+            None,
+            TypeError,
+            r"orders has dtype <U1 in row 0; .*ranking_data\(orders, form='orders'\) takes names",
+        ),
         (np.array([[True, False]]), None, TypeError, "orders has dtype torch.bool"),
         (np.array([[0, None]], object), None, TypeError, "orders has dtype object"),
         (np.array([2, 0, 1]), None, ValueError, r"orders has shape \(3,\); expected \(rankings, places\)"),
@@ -81,6 +87,19 @@ def test_r1_wrong_orders_are_refused_by_row_and_item(orders, n_items, message):
 def test_arguments_that_are_no_orders(orders, n_items, error, message):
     with pytest.raises(error, match=message):
         from_orders(orders, n_items)
+
+
+@pytest.mark.parametrize("orders", [[[1, 2, 3], [3, 1, 2]], [[2], [1, 2]], np.array([[2, 1, -1]]), torch.tensor([[1]])])
+def test_orders_without_item_0_may_count_from_1(orders):
+    n = max(map(max, orders)) + 1
+    with pytest.warns(UserWarning, match=f"never list item 0: .* subtract 1; if not, pass n_items={n}$"):
+        scores = from_orders(orders)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(from_orders(orders, int(n)), scores)
+        from_orders([[0, 2], [2]])
+        from_orders([[], []])
+        from_orders([])
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16", "uint64", "int32", ">i8"])

@@ -21,6 +21,7 @@ from torchrank.rankings.validate import Matrix, Scores, as_gram, as_scores, as_w
 
 Kernel: TypeAlias = nn.Module | Callable[..., Matrix] | str
 _DIAGONAL_BLOCK = 64
+CHOOSE_KERNEL = "choose a kernel that takes unranked items, such as kernel=KendallKernel(missing='topk')"
 
 
 def check_kernel(kernel: Kernel | None) -> Kernel:
@@ -64,9 +65,23 @@ def given_diagonal(diagonal: Matrix, rows: Tensor) -> Tensor:
 
 
 def told_apart(kernel: Kernel, scores: Tensor) -> Tensor:
-    """Rows ``(m, n)`` that are equal where the kernel cannot tell scores apart: their order where only that counts."""
-    ordinal = isinstance(kernel, (KendallKernel, MallowsKernel))
-    return dense_ranks(scores, "allow", "X")[0] if ordinal else sortable(scores)
+    """Rows ``(m, n)`` that are equal where the kernel cannot tell scores apart: their order where only that counts.
+
+    Raises:
+        ValueError: unranked items that the kernel refuses, by the row where they are; it sees rows in another order.
+    """
+    refused = _refuses_unranked(kernel)
+    if not refused and not isinstance(kernel, (KendallKernel, MallowsKernel)):
+        return sortable(scores)
+    ranks, _ = dense_ranks(scores, CHOOSE_KERNEL if refused else "allow", "X")
+    return sortable(scores) if isinstance(kernel, SmoothedKendallKernel) else ranks
+
+
+def _refuses_unranked(kernel: Kernel) -> bool:
+    """Whether this is one of the kernels of complete rankings."""
+    if isinstance(kernel, (KendallKernel, MallowsKernel)):
+        return kernel.missing == "raise"
+    return isinstance(kernel, SmoothedKendallKernel)
 
 
 class Groups(NamedTuple):

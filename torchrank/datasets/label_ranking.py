@@ -191,7 +191,7 @@ def from_ranking_strings(strings: Sequence[str], *, items: Sequence[str] | None 
         **about: features, title, licence and other attributes of :class:`RankingData`.
 
     Raises:
-        ValueError: a label named twice in a string, an empty one, or one that ``items`` lacks.
+        ValueError: a label named twice in a string, an empty one, one that ``items`` lacks, or fewer than two labels.
         TypeError: one string in place of a list, or something else than strings in it.
 
     Example:
@@ -209,6 +209,11 @@ def from_ranking_strings(strings: Sequence[str], *, items: Sequence[str] | None 
         for text in strings
     ]
     names = sorted_names({name for row in groups for group in row for name in group}) if items is None else tuple(items)
+    if len(names) < 2:
+        raise ValueError(
+            f"strings rank {len(names)} labels: {', '.join(map(repr, names))}; ranking needs at least 2, "
+            "the most preferred first and > or = between them"
+        )
     column = {name: index for index, name in enumerate(names)}
     scores = np.full((len(groups), len(names)), np.nan)
     for number, row in enumerate(groups):

@@ -49,6 +49,11 @@ def ranking_data(
     """
     check_choice(form, "form", FORMS)
     if hasattr(table, "iloc"):
+        if not hasattr(table, "columns"):
+            raise TypeError(
+                f"table is a {type(table).__name__}, one column of a data frame; expected a data frame "
+                "(from_ranking_strings takes a column of strings such as L2>L1>L3)"
+            )
         return ranking_data(
             form=form,
             unranked=unranked,
@@ -237,6 +242,7 @@ def from_comparisons(
     Raises:
         ValueError: an item compared with itself, a winner or loser left empty, one that ``items`` lacks, entries that
             are not pairs, bad weights.
+        TypeError: names among numbers.
 
     Example:
         >>> from_comparisons([("tea", "milk"), ("tea", "milk"), ("milk", "tea")]).weights.tolist()
@@ -249,6 +255,8 @@ def from_comparisons(
             raise ValueError(f"pairs has {pair!r} at {number}; expected (winner, loser), two different items")
     found = {name for pair in won for name in pair}
     words = all(isinstance(name, str) for name in found)
+    if not words and any(isinstance(name, str) for name in found):
+        raise TypeError("pairs has names and numbers; expected one or the other")
     names = tuple(items) if items is not None else sorted_names(found) if words else tuple(sorted(found))
     index = {name: position for position, name in enumerate(names)}
     counts: dict[tuple[int, int], float] = {}

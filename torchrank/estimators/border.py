@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch import nn
 
-CHOOSE_KERNEL = "choose a kernel that takes unranked items, such as kernel=KendallKernel(missing='topk')"
 ENCODE = "encode categories as numbers first, as by sklearn.preprocessing.OneHotEncoder"
 RANK = (
     "scores are numbers, one column for each item, larger = preferred; "

@@ -9,7 +9,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
-from torchrank.estimators.border import CHOOSE_KERNEL, check_features, check_scores, takes_unranked
+from torchrank.clustering.points import CHOOSE_KERNEL
+from torchrank.estimators.border import check_features, check_scores, takes_unranked
 from torchrank.estimators.classification import DecisionMixin, encode_classes
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.kernels.kendall import kendall_gram

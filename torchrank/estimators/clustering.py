@@ -14,7 +14,8 @@ from sklearn.utils.validation import (
 )
 
 from torchrank import clustering
-from torchrank.estimators.border import CHOOSE_KERNEL, check_scores, takes_unranked
+from torchrank.clustering.points import CHOOSE_KERNEL
+from torchrank.estimators.border import check_scores, takes_unranked
 from torchrank.estimators.fitting import all_or_nothing
 
 

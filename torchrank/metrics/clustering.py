@@ -29,7 +29,8 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
         ``(m,)`` float64; a NumPy array if ``distances`` is one.
 
     Raises:
-        ValueError: shapes that do not fit, fewer than two clusters, or no fewer clusters than (weighted) rows.
+        ValueError: shapes that do not fit, distances below 0, fewer than two clusters, or no fewer clusters than
+            (weighted) rows.
         TypeError: labels that are not integers, distances that are not real numbers.
     """
     D, foreign = _distances(distances)
@@ -153,6 +154,12 @@ def _distances(distances: Matrix) -> tuple[Tensor, bool]:
     if not bool(D.isfinite().all()):
         row, column = (int(i) for i in (~D.isfinite()).nonzero()[0])
         raise ValueError(f"distances[{row}, {column}] is {D[row, column].item()}; distances must be finite")
+    if bool((D < 0).any()):
+        row, column = (int(i) for i in (D < 0).nonzero()[0])
+        raise ValueError(
+            f"distances[{row}, {column}] is {D[row, column].item():g}; distances are at least 0. A Gram matrix holds "
+            "similarities; kendall_distance gives distances of rankings"
+        )
     return D, foreign
 
 

@@ -1,5 +1,6 @@
 """Conversions between scores, orders and positions."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,6 +41,9 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
         ValueError: an item listed twice, an index below -1 or of ``n_items`` and above, an item after padding.
         TypeError: indices that are not integers.
 
+    Warns:
+        UserWarning: no order lists item 0 and ``n_items`` is not given, as where items are counted from 1.
+
     Example:
         >>> from_orders([[2, 0], [1, 2, 0]], n_items=3).tolist()
         [[1.0, nan, 2.0], [1.0, 3.0, 2.0]]
@@ -47,6 +51,10 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
     foreign = not isinstance(orders, Tensor)
     table = as_orders(orders, "orders", n_items)
     n = _item_count(table, n_items)
+    if n_items is None and n and not bool((table == 0).any()):
+        warnings.warn(
+            f"orders never list item 0: if items are counted from 1, subtract 1; if not, pass n_items={n}", stacklevel=2
+        )
     listed = table >= 0
     places = torch.arange(table.shape[1], device=table.device)
     dtype = torch.float64 if foreign else torch.get_default_dtype()
@@ -83,8 +91,7 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
 
     Args:
         positions: ``(..., m, n)`` positions of at least 1; NaN = unranked. Equal positions are ties, and positions
-            between
-            whole ones (1.5 for two items sharing 1 and 2) are fine.
+            between whole ones (1.5 for two items sharing 1 and 2) are fine.
         unranked: another value that stands for unranked, such as 0.
         ties: "allow" or "raise".
 
@@ -112,6 +119,8 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
         *row, item = (int(i) for i in wrong.nonzero()[0])
         value = table[(*row, item)].item()
         hint = "" if unranked is not None else f"; if it means unranked, pass unranked={value:g}"
+        if value % 1 > 0:
+            hint = "; scores, larger = preferred, need no conversion"
         raise ValueError(f"positions has {value:g} at row {place_of(row)}, item {item}; the best is 1{hint}")
     scores = (table.shape[-1] + 1 - table.to(torch.float64)).masked_fill(missing, torch.nan)
     if ties == "raise":
@@ -191,7 +200,10 @@ def _padded(orders: np.ndarray | Sequence[Any], name: str) -> Tensor:
         if row.ndim != 1:
             raise ValueError(f"{name} has {orders[index]!r} in row {index}; expected a list of item indices")
         if row.size and row.dtype.kind not in "iu":
-            raise TypeError(f"{name} has dtype {row.dtype} in row {index}; expected integer item indices")
+            raise TypeError(
+                f"{name} has dtype {row.dtype} in row {index}; expected integer item indices "
+                "(torchrank.datasets.ranking_data(orders, form='orders') takes names)"
+            )
     table = np.full((len(rows), max((row.size for row in rows), default=0)), -1, np.int64)
     for index, row in enumerate(rows):
         table[index, : row.size] = row

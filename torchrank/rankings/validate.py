@@ -14,6 +14,7 @@ Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for N
 
 
 _SCORES = "scores that are real numbers or bool (for unranked items use NaN and a float dtype)"
+_OF_WORDS = "torchrank.datasets.ranking_data makes them of names and of data frames with other columns"
 
 _GRAM = "a Gram matrix of real floating-point numbers"
 
@@ -39,7 +40,9 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
     """
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan)")
-    scores = X if isinstance(X, Tensor) else from_array(as_array(X, name), name, _SCORES)
+    if hasattr(X, "scores"):
+        raise TypeError(f"{name} is a {type(X).__name__}; pass its scores, {name}.scores")
+    scores = X if isinstance(X, Tensor) else _scores_of_array(as_array(X, name), name)
     if scores.is_complex() or scores.is_quantized:
         raise TypeError(f"{name} has dtype {scores.dtype}; expected {_SCORES}")
     if scores.layout != torch.strided:
@@ -55,6 +58,11 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
             f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least 2 items"
         )
     return scores, not isinstance(X, Tensor)
+
+
+def _scores_of_array(array: np.ndarray, name: str) -> Tensor:
+    words = array.dtype.kind in "OSTU"
+    return from_array(array, name, f"{_SCORES}; {_OF_WORDS}" if words else _SCORES)
 
 
 def as_array(X: ArrayLike, name: str, expected: str = "a matrix of scores: rows need one score for every item") -> Any:
