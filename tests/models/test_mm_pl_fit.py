@@ -212,12 +212,39 @@ def test_settings_of_the_paper_run():
     assert float(model.sigma.detach()) > spacing(model.prototypes.detach())
 
 
+@pytest.mark.parametrize(("dtype", "rel"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_spacing_is_the_median_distance_to_the_nearest_other_place(dtype, rel):
+    points = np.random.default_rng(2).normal(size=(60, 4)) + 5
+    points = torch.tensor(np.concatenate([points, points[:10]]), dtype=dtype)  # ten twice in the same place
+    apart = [min(d for d in (p - points).double().norm(dim=1).tolist() if d > 0) for p in points]
+    assert spacing(points) == pytest.approx(sorted(apart)[34], rel=rel)
+
+
+def test_rows_that_teach_nothing_take_no_updates():
+    X, Y = random_rows(9, N=100)
+    Y[::2] = torch.nan
+    Y[1, 1:] = torch.nan  # a single label
+    _, evidence = fitted(X, Y, EMSettings(n_updates=980))
+    assert len(evidence.log_likelihood) * 49 == evidence.n_updates == 980
+    assert max(evidence.log_likelihood) < 0
+
+
+def test_favourites_alone_teach_as_top_lists():
+    data = circles(1500, seed=0)
+    Y = torch.from_numpy(np.where(data.Y.max(axis=1, keepdims=True) == data.Y, 1.0, np.nan))
+    model = MMPL(2, 6, 3, 20, dtype=torch.float64)
+    model.fit(torch.from_numpy(data.X), Y, EMSettings(n_updates=50_000), missing="topk", seed=0)
+    assert {order[0] for order in model.central_orders.tolist()} == {0, 2, 5}  # of 123456, 316254 and 654321
+    with pytest.raises(ValueError, match="no row that ranks two labels"):
+        model.fit(torch.from_numpy(data.X), Y)
+
+
 def test_no_updates_leave_the_cells():
     X, Y = random_rows(9, N=100)
     model, evidence = fitted(X, Y, EMSettings(n_updates=0))
     assert evidence.log_likelihood == ()
     assert evidence.converged
-    assert float(model.sigma.detach()) == pytest.approx(0.2 * spacing(model.prototypes.detach()), rel=1e-12)
+    assert float(model.sigma.detach()) == pytest.approx(0.15 * spacing(model.prototypes.detach()), rel=1e-12)
 
 
 @example_settings(max_examples=20)

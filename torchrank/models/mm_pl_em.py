@@ -23,13 +23,14 @@ class Rows:
     choices: Choices  # (N, L)
     n_made: Tensor  # (N,) choices of a row
     n_offered: Tensor  # (N,) labels to choose from
+    taught: np.ndarray  # which rows have something to teach: they make a choice
 
 
 @dataclass(frozen=True)
 class Plan:
     """What one pass does: the order of rows, and for every update its batch's width and steps."""
 
-    rows: np.ndarray  # (N,)
+    rows: np.ndarray  # (n,)
     batch_size: int
     sigma: np.ndarray  # (updates,)
     rate: np.ndarray  # (updates,) step of prototypes per row

@@ -21,7 +21,7 @@ from torchrank.models.mm_pl_orders import (
     strict_scores,
     untied_ranks,
 )
-from torchrank.models.mm_pl_settings import EMSettings
+from torchrank.models.mm_pl_settings import SIGMA, EMSettings
 from torchrank.models.mm_pl_start import mm_logits, spacing, start_at_random, start_from_cells, start_from_tree
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.features import check_features, check_validation, warn_of_scales
@@ -35,7 +35,7 @@ _TIE = 1e-4  # least difference of logits of a central ranking
 class MMPLFit:
     """Evidence of a fit; traces are those of the start that was kept."""
 
-    log_likelihood: tuple[float, ...]  # mean over rows in each pass, each row before its update
+    log_likelihood: tuple[float, ...]  # mean over rows with a choice in each pass, each row before its update
     losses: tuple[float, ...]  # loss_LR of each start, on the validation rows if there are any
     n_updates: int  # single-row updates of the start that was kept
     converged: bool  # the last pass changed the objective by less than the tolerance, or the schedule came to its end
@@ -65,7 +65,7 @@ def fit_mixture(
     generator = torch.Generator(device=X.device)
     generator.seed() if seed is None else generator.manual_seed(seed)
     fits = []
-    n_passes = math.ceil(settings.n_updates / len(X))
+    n_passes = math.ceil(settings.n_updates / len(rows.taught))
     with tqdm(total=settings.n_starts * n_passes, desc="MM-PL", unit="pass", disable=not progress) as bar:
         for start in range(settings.n_starts):
             mixture, trace, reason = _train(rows, n_clusters, n_prototypes, settings, generator, n_passes, bar)
@@ -75,7 +75,7 @@ def fit_mixture(
             bar.update((start + 1) * n_passes - bar.n)
     _, mixture, trace, reason = min(fits, key=lambda fit: fit[0])
     losses = tuple(fit[0] for fit in fits)
-    evidence = MMPLFit(tuple(trace), losses, len(trace) * len(X), reason != "n_updates", reason)
+    evidence = MMPLFit(tuple(trace), losses, len(trace) * len(rows.taught), reason != "n_updates", reason)
     if not evidence.converged:
         last = abs(trace[-1] - trace[-2]) if len(trace) > 1 else math.inf
         warnings.warn(
@@ -90,7 +90,10 @@ def fit_mixture(
 def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) -> Rows:
     check_features(X, Y)
     ranks = untied_ranks(Y, "Y")
-    if not bool(((ranks >= 0).sum(1) > 1).any()):
+    choices = label_choices(ranks, missing)
+    made = choices.made.sum(-1)
+    taught = made.nonzero()[:, 0].cpu().numpy()
+    if len(taught) == 0:
         raise ValueError("Y has no row that ranks two labels; there is nothing to learn from")
     warn_of_scales(X, stacklevel=5)  # past torch.no_grad
     distinct = len(torch.unique(X, dim=0))
@@ -103,8 +106,7 @@ def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) ->
         )
     X = X.detach()
     votes = label_votes(ranks, missing).to(X)
-    choices = label_choices(ranks, missing)
-    return Rows(X, ranks, votes, choices, choices.made.sum(-1), choices.offered.sum(-1))
+    return Rows(X, ranks, votes, choices, made, choices.offered.sum(-1), taught)
 
 
 def _train(
@@ -126,7 +128,7 @@ def _train(
         mixture = start_at_random(X, n_clusters, n_prototypes, n_labels, generator)
     scale = spacing(mixture.prototypes) if settings.schedule == "geometric" else 1.0
     size = settings.batch_size if settings.batch_size is not None else 1 if X.device.type == "cpu" else _BATCH
-    size = len(X) if size == 0 else min(size, len(X))
+    size = len(rows.taught) if size == 0 else min(size, len(rows.taught))
     shuffle = np.random.default_rng(int(torch.randint(2**31, (1,), generator=generator, device=X.device)))
     trace: list[float] = []
     objective = math.inf
@@ -136,7 +138,7 @@ def _train(
         sigma, rate, score_rate = _schedule(settings, rows, scale, number, n_passes, size)
         mm = settings.scores == "mm"
         plan = Plan(
-            shuffle.permutation(len(X)),
+            shuffle.permutation(rows.taught),
             size,
             sigma,
             rate,
@@ -160,7 +162,7 @@ def _schedule(
     settings: EMSettings, rows: Rows, scale: float, number: int, n_passes: int, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Widths and steps of the updates in one pass."""
-    N = len(rows.X)
+    N = len(rows.taught)
     done = number * N + np.arange(0, N, size, dtype=np.float64)
     if settings.schedule == "paper":
         decay = 8 * N / (8 * N + done)
@@ -168,7 +170,7 @@ def _schedule(
         sigma, rate = sigma0 * decay, settings.rate * decay
     else:
         share = done / (n_passes * N)
-        first = 2.0 if settings.sigma is None else settings.sigma
+        first = SIGMA if settings.sigma is None else settings.sigma
         sigma = scale * first * (settings.sigma_end / first) ** share
         rate = settings.rate * (settings.rate_end / settings.rate) ** share
     sigma = np.maximum(sigma, 1e-12)

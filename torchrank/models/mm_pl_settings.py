@@ -10,6 +10,7 @@ SCORES = ("gradient", "mm")
 STEPS = ("normalized", "gradient")
 SCHEDULES = ("geometric", "paper")
 STOPS = ("never", "loss", "likelihood")
+SIGMA = 1.5  # prototype spacings
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class EMSettings:
             where features matter; "random" takes prototypes from distinct rows and scores from N(1, 0.1).
         n_starts: fits from different starts, of which the one with the least loss on the validation rows, else on the
             training rows, is kept.
-        n_updates: single-row updates of a fit, rounded up to whole passes over the rows; 0 leaves the start as it is.
+        n_updates: single-row updates of a fit, rounded up to whole passes over the rows that make a choice, which rank
+            two labels, or one in a top list; 0 leaves the start as it is.
         batch_size: rows per update; None is 1 on the CPU, 256 on other devices, and 0 is all rows.
         step: "normalized" moves prototypes by ``rate`` times w (h/g - 1) (x - m), "gradient" by that over sigma^2, as
             equation 30 does.
@@ -31,7 +33,7 @@ class EMSettings:
         rate_end: step at the end, reached geometrically.
         score_rate: step of scores, as a multiple of the step of prototypes.
         sigma: width of the gate at the beginning, in prototype spacings (the median distance of a prototype to the
-            nearest other one).
+            nearest other one); None means the default.
         sigma_end: width at the end, reached geometrically.
         prior: shape of a Gamma prior on scores, with mean 1, for "mm" and the starting scores.
         stop: whether to end early: when a pass lowers the "loss" or the mean negative log-"likelihood" by less than
@@ -55,8 +57,8 @@ class EMSettings:
     rate: float = 0.3
     rate_end: float = 0.01
     score_rate: float = 0.5
-    sigma: float | None = 2.0
-    sigma_end: float = 0.2
+    sigma: float | None = SIGMA
+    sigma_end: float = 0.15
     prior: float = 0.1
     stop: str = "never"
     tol: float = 1e-4

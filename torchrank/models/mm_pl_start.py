@@ -76,7 +76,8 @@ def _weighted_means(X: Tensor, labels: Tensor, mass: Tensor, otherwise: Tensor) 
 
 def spacing(prototypes: Tensor) -> float:
     """Median distance of a prototype to the nearest other one that is not in the same place."""
-    distances = torch.cdist(prototypes, prototypes)
+    # By differences: products of matrices, cdist's choice beyond 25 rows, leave a prototype apart from itself.
+    distances = torch.cdist(prototypes, prototypes, compute_mode="donot_use_mm_for_euclid_dist")
     apart = distances.masked_fill(distances <= 1e-9 * distances.amax(), torch.inf).amin(-1)
     apart = apart[apart.isfinite()]
     return float(apart.median()) if len(apart) else 1.0
