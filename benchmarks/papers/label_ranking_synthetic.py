@@ -29,7 +29,8 @@ from torchrank.metrics import d_feat, d_knh, delta_rank, label_ranking_loss
 
 NAME = "label_ranking_synthetic"
 SHOWN = ("Km-Mal", "Km-PL", "Naive-Km", "Naive-RT", "EBMS-RT", "K-o'm-RT", "RT-prune", "RT-iter", "RT-iter as printed")
-MM_PL = f"MM-PL, {EMSettings().n_updates:,} updates"
+_USED = EMSettings()
+MM_PL = f"MM-PL, {_USED.n_updates:,} updates, widths {_USED.sigma} to {_USED.sigma_end}"
 METHODS: dict[str, Fit] = {**{name: FITS[name] for name in SHOWN}, MM_PL: mm_pl(30, EMSettings())}
 
 
