@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles, spans
 from torchrank.rankings.ties import sortable
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles
 
 _PANEL_BYTES = 8 * 2**20  # panels of this size stay in a last-level cache

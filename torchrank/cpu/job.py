@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from numba import njit
 from tqdm import tqdm
 
+from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles, spans
 
 

@@ -1,7 +1,8 @@
 """CPU engine of stochastic expectation-maximisation for MM-PL: one row after the other, compiled."""
 
 import numpy as np
-from numba import njit
+
+from torchrank.cpu.compiled import njit
 
 _NEGLIGIBLE = 36.0  # exp(-36) is the rounding of a float64
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles, spans
 
 _TILE_ITEMS = 10_000_000  # look-ups in a tile: some 50 ms

@@ -14,9 +14,11 @@ registers over a stretch of words that stays in cache.
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from torchrank.cpu.compiled import njit
 
 LANES = 8  # 64-bit words in a vector; planes are padded to whole vectors
 ROWS = 4  # planes are padded to whole groups of this many rows

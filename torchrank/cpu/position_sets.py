@@ -16,8 +16,10 @@ next look-up, and their positions lie side by side, so that one cache line serve
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from torchrank.cpu.compiled import njit
 
 WORDS = 32  # 64-bit words in a span, spans in a block: their uint16 counters fill 512 bits
 SPAN = 64 * WORDS

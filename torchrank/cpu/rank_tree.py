@@ -1,7 +1,8 @@
 """CPU engine of RankTree: growing with given central rankings, routing, pruning."""
 
 import numpy as np
-from numba import njit
+
+from torchrank.cpu.compiled import njit
 
 
 @njit(nogil=True, cache=True)

@@ -1,8 +1,8 @@
 """CPU engine of RankTree: growing with a central ranking of its own for every node."""
 
 import numpy as np
-from numba import njit
 
+from torchrank.cpu.compiled import njit
 from torchrank.cpu.rank_tree import branch, divide
 
 

@@ -5,9 +5,9 @@ reference.
 """
 
 import torch
-from numba import njit
 from torch import Tensor
 
+from torchrank.cpu.compiled import njit
 from torchrank.ops.reference.smoothed import Block, TorchRows
 
 

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank.cpu.compiled import njit
 from torchrank.cpu.job import Block, Job, Tile
 from torchrank.cpu.parallel import spans
 

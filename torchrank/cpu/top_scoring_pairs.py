@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles
 
 _LANES = 512  # second items that meet a first item at once
