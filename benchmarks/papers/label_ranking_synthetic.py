@@ -77,7 +77,7 @@ def picture(runs: Runs, folder: Path) -> None:
         for axis, measured in zip(axes[:, column], ("d_knh", "d_feat"), strict=True):
             for method, marker in zip(METHODS, "os^vDP*X<>", strict=True):
                 x, y = (np.mean([run[name] for run in runs[kind, 0.0, method]]) for name in (measured, "delta_rank"))
-                axis.scatter(x, y, label=method, marker=marker, s=60)
+                axis.scatter(x, y, label=method.split(",")[0], marker=marker, s=60)
             axis.set(xlabel=measured, ylabel="Δ_rank (1 - τ)", title=kind)
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", fontsize="small")
@@ -101,7 +101,12 @@ def regions(folder: Path, seed: int = 0) -> None:
             later = Y[:, place[:, None]] < Y[:, place[None, :]]
             distance = (later & (place[:, None] < place[None, :])).sum((1, 2))
             axis.scatter(*X.T, c=distance, s=1, cmap="viridis", vmin=0, vmax=15)
-            axis.set(xticks=[], yticks=[], title=title if row == 0 else "", ylabel=kind if title == "data" else "")
+            axis.set(
+                xticks=[],
+                yticks=[],
+                title=title.split(",")[0] if row == 0 else "",
+                ylabel=kind if title == "data" else "",
+            )
             axis.set_aspect("equal")
     figure.savefig(folder / f"{NAME}_regions.png", dpi=90)
 
