@@ -2,7 +2,6 @@ import gzip
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from torchrank.datasets.label_ranking import (
@@ -10,7 +9,6 @@ from torchrank.datasets.label_ranking import (
     checker,
     circles,
     drop_labels,
-    from_ranking_strings,
     read_label_ranking,
 )
 from torchrank.metrics import discordant_shares
@@ -67,6 +65,10 @@ def test_generators_are_repeatable():
         checker(layout="x")
     with pytest.raises(ValueError, match="n=0 is too small"):
         circles(0)
+    for spread in (-1, math.inf, NAN):
+        with pytest.raises(ValueError, match=rf"spread={spread} is out of range"):
+            checker(spread=spread)
+    assert len(np.unique(checker(160, spread=0).X, axis=0)) == 16
 
 
 def test_missing_labels():
@@ -84,29 +86,14 @@ def test_missing_labels():
         circles(5, missing=1.5)
 
 
-def test_ranking_strings():
-    data = from_ranking_strings(["L2>L1>L3", "L3 > L2", "", "L1=L3>L2"])
-    assert data.items == ("L1", "L2", "L3")
-    np.testing.assert_array_equal(data.scores, [[2, 3, 1], [NAN, 2, 3], [NAN, NAN, NAN], [3, 2, 3]])
-    named = from_ranking_strings(["b>a"], items=["a", "b", "c"], title="letters")
-    np.testing.assert_array_equal(named.scores, [[2, 3, NAN]])
-    assert named.title == "letters"
-    with pytest.raises(ValueError, match="a label is missing"):
-        from_ranking_strings(["a>>b"])
-    column = from_ranking_strings(pd.Series(["b>a", None], index=[7, 8]))
-    np.testing.assert_array_equal(column.scores, [[1, 2], [NAN, NAN]])
-    with pytest.raises(TypeError, match=r"strings is one string; pass a list of them, \['a>b'\]"):
-        from_ranking_strings("a>b")
-    with pytest.raises(TypeError, match=r"strings\[1\] is 3; expected a string such as"):
-        from_ranking_strings(["a>b", 3])
-    with pytest.raises(ValueError, match="it ranks 'a' twice"):
-        from_ranking_strings(["a>b>a"])
-    with pytest.raises(ValueError, match="'z' is not among"):
-        from_ranking_strings(["a>z"], items=["a", "b"])
-    with pytest.raises(
-        ValueError, match="strings rank 1 labels: 'a<b'; ranking needs at least 2, the most preferred first"
-    ):
-        from_ranking_strings(["a<b"])
+def test_missing_labels_of_a_data_set():
+    data = circles(200, seed=0)
+    dropped = drop_labels(data, 0.3, seed=1)
+    np.testing.assert_array_equal(dropped.Y, drop_labels(data.Y, 0.3, seed=1))
+    assert not np.isnan(data.Y).any()
+    assert (dropped.items, dropped.X is data.X, dropped.notes is data.notes) == (data.items, True, True)
+    with pytest.raises(ValueError, match="rate=-1 is out of range"):
+        drop_labels(data, -1)
 
 
 def test_tables_in_both_forms(tmp_path):
@@ -125,6 +112,16 @@ def test_tables_in_both_forms(tmp_path):
     assert again.items == data.items
     strings.write_text("size,ranking\n3,\n1.5,a>c>b\n")  # the first row ranks nothing
     np.testing.assert_array_equal(read_label_ranking(strings).Y, [[NAN, NAN, NAN], [3, 1, 2]])
+
+
+def test_other_marks_of_unranked_labels(tmp_path):
+    path = tmp_path / "ranks.csv"
+    for mark, unranked in (("0", 0), ("-1", -1), ("0", "0"), ("-", "-")):
+        path.write_text(f"x,rank:a,rank:b,rank:c\n1.5,2,{mark},1\n0,,1,2\n")
+        np.testing.assert_array_equal(read_label_ranking(path, unranked=unranked).Y, [[2, NAN, 3], [NAN, 3, 2]])
+    path.write_text("x,rank:a,rank:b\n1,-1,1\n")
+    with pytest.raises(ValueError, match=r"the best is 1; if it means unranked, pass unranked=-1"):
+        read_label_ranking(path)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ from torchrank.datasets.fetch import (
 )
 from torchrank.datasets.games import rock_paper_scissors
 from torchrank.datasets.generators import make_mallows_mixture, make_plackett_luce_mixture
-from torchrank.datasets.label_ranking import checker, circles, drop_labels, from_ranking_strings, read_label_ranking
+from torchrank.datasets.label_ranking import checker, circles, drop_labels, read_label_ranking
 from torchrank.datasets.preflib import read_preflib
+from torchrank.datasets.ranking_strings import from_ranking_strings, to_ranking_strings
 from torchrank.datasets.tables import from_comparisons, ranking_data
 
 __all__ = [
@@ -47,4 +48,5 @@ __all__ = [
     "read_preflib",
     "read_rankings",
     "rock_paper_scissors",
+    "to_ranking_strings",
 ]

@@ -4,17 +4,19 @@ Grbovic, Djuric, Guo and Vucetic, Supervised clustering of label ranking data us
 Machine Learning 93 (2013), Section 7.1.
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from torchrank.datasets.csv_table import read_csv
 from torchrank.datasets.data import RankingData
-from torchrank.datasets.tables import is_absent, sorted_names
+from torchrank.datasets.ranking_strings import from_ranking_strings
 from torchrank.rankings.convert import from_orders, from_positions
-from torchrank.rankings.validate import check_at_least, check_choice, check_count
+from torchrank.rankings.validate import check_at_least, check_choice, check_count, check_finite
+
+Labels = TypeVar("Labels", np.ndarray, RankingData)
 
 CITATION = (
     "Grbovic, Djuric, Guo and Vucetic, Supervised clustering of label ranking data using label preference information, "
@@ -67,10 +69,11 @@ def checker(
         As :func:`circles`.
 
     Raises:
-        ValueError: ``n`` below 1, ``missing`` outside 0 to 1, an unknown ``layout``.
+        ValueError: ``n`` below 1, ``missing`` outside 0 to 1, ``spread`` negative or infinite, an unknown ``layout``.
     """
     check_count(n, "n", least=1)
     check_choice(layout, "layout", LAYOUTS)
+    check_finite(spread, "spread", 0)
     rng = np.random.default_rng(seed)
     field = np.arange(n) % 16
     column, row = field % 4, field // 4  # row 0 is the lowest
@@ -83,17 +86,22 @@ def checker(
     return _disturbed(rng, X, classes, missing, "Checker")
 
 
-def drop_labels(Y: np.ndarray, rate: float, *, seed: int | np.random.Generator | None = None) -> np.ndarray:
+def drop_labels(Y: Labels, rate: float, *, seed: int | np.random.Generator | None = None) -> Labels:
     """A float64 copy of scores in which each one became NaN with chance ``rate``; rows may lose all their labels.
 
     Args:
-        Y: ``(N, L)`` scores.
+        Y: ``(N, L)`` scores, or a data set.
         rate: chance of each score to be left out, 0 to 1.
         seed: of NumPy's generator, or a generator.
+
+    Returns:
+        ``(N, L)`` scores; for a data set another one with such scores, in which all else is the same.
 
     Raises:
         ValueError: ``rate`` outside 0 to 1.
     """
+    if isinstance(Y, RankingData):
+        return replace(Y, scores=drop_labels(Y.scores, rate, seed=seed))
     check_chance(rate, "rate")
     scores = np.array(Y, dtype=np.float64)
     scores[np.random.default_rng(seed).random(scores.shape) < rate] = np.nan
@@ -144,7 +152,7 @@ def _switch_neighbors(rng: np.random.Generator, orders: np.ndarray, rows: np.nda
     orders[rows, place], orders[rows, other] = orders[rows, other], orders[rows, place]
 
 
-def read_label_ranking(path: str | Path, **about: Any) -> RankingData:
+def read_label_ranking(path: str | Path, *, unranked: float | str | None = None, **about: Any) -> RankingData:
     """Read a label-ranking table: a header, the features, and the rankings in one of two forms.
 
     Either one column ``rank:LABEL`` for each label holds its rank, 1 for the top label, empty for an unranked one; or
@@ -152,11 +160,13 @@ def read_label_ranking(path: str | Path, **about: Any) -> RankingData:
 
     Args:
         path: of the file.
+        unranked: another rank that means not ranked, such as 0, -1 or "-".
         **about: title (by default the file's name), licence, citation and notes of :class:`RankingData`.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: no rankings, rows of different lengths, or a field that is not a number; the row is named.
+        ValueError: no rankings, rows of different lengths, a field that is not a number, or a rank below 1 other than
+            ``unranked``; the row is named.
     """
     table = read_csv(path)
     ranked = [name.startswith("rank:") for name in table.header]
@@ -166,7 +176,9 @@ def read_label_ranking(path: str | Path, **about: Any) -> RankingData:
         if not all(ranked[first:]):
             raise ValueError(f"{table.file} has features after the first rank: column; put the rank: columns last")
         labels = tuple(name.removeprefix("rank:") for name in table.header[first:])
-        scores = from_positions(table.numbers(table.header[first:]))
+        word = isinstance(unranked, str)
+        ranks = table.numbers(table.header[first:], empty=str(unranked) if word else "")
+        scores = from_positions(ranks, unranked=None if word else unranked)
     elif any(">" in row[0] for row in table.text(last)):
         first = len(table.header) - 1
         rankings = from_ranking_strings([row[0] for row in table.text(last)])
@@ -178,52 +190,3 @@ def read_label_ranking(path: str | Path, **about: Any) -> RankingData:
     return RankingData(
         scores, labels, np.ones(len(scores)), features=table.numbers(names), feature_names=names, **about
     )
-
-
-def from_ranking_strings(strings: Sequence[str], *, items: Sequence[str] | None = None, **about: Any) -> RankingData:
-    """Rankings written as WEKA extensions write them: ``L2>L1>L3``, most preferred first.
-
-    Labels left out are unranked, an empty string (or None or NaN) ranks none, and ``L1=L2`` is a tie.
-
-    Args:
-        strings: N rankings: a list, or a column of a data frame.
-        items: names of the columns; by default those found, sorted.
-        **about: features, title, licence and other attributes of :class:`RankingData`.
-
-    Raises:
-        ValueError: a label named twice in a string, an empty one, one that ``items`` lacks, or fewer than two labels.
-        TypeError: one string in place of a list, or something else than strings in it.
-
-    Example:
-        >>> from_ranking_strings(["L2>L1>L3", "L3>L1=L2"]).scores.tolist()
-        [[2.0, 3.0, 1.0], [2.0, 2.0, 3.0]]
-    """
-    if isinstance(strings, str):
-        raise TypeError(f"strings is one string; pass a list of them, [{strings!r}]")
-    strings = ["" if is_absent(text) else text for text in strings]
-    for number, text in enumerate(strings):
-        if not isinstance(text, str):
-            raise TypeError(f"strings[{number}] is {text!r}; expected a string such as L2>L1>L3")
-    groups = [
-        [[label.strip() for label in group.split("=")] for group in text.split(">")] if text.strip() else []
-        for text in strings
-    ]
-    names = sorted_names({name for row in groups for group in row for name in group}) if items is None else tuple(items)
-    if len(names) < 2:
-        raise ValueError(
-            f"strings rank {len(names)} labels: {', '.join(map(repr, names))}; ranking needs at least 2, "
-            "the most preferred first and > or = between them"
-        )
-    column = {name: index for index, name in enumerate(names)}
-    scores = np.full((len(groups), len(names)), np.nan)
-    for number, row in enumerate(groups):
-        for place, group in enumerate(row):
-            for name in group:
-                if not name:
-                    raise ValueError(f"strings[{number}] is {strings[number]!r}; a label is missing")
-                if name not in column:
-                    raise ValueError(f"strings[{number}] is {strings[number]!r}; {name!r} is not among {names}")
-                if not np.isnan(scores[number, column[name]]):
-                    raise ValueError(f"strings[{number}] is {strings[number]!r}; it ranks {name!r} twice")
-                scores[number, column[name]] = len(names) - place
-    return RankingData(scores, names, np.ones(len(scores)), **about)
