@@ -24,7 +24,8 @@ def grow_by_spread(
     """Split where the mean theta of the two sides, weighted by rows, is largest (equation 16); returns the nodes.
 
     Theta grows as rows agree. A node ends when its rows agree on all pairs or no split leaves ``min_leaf`` rows on both
-    sides. Votes and pair preferences of both sides are updated from threshold to threshold.
+    sides. Votes and pair preferences of both sides are updated from threshold to threshold. Rows that order no pair
+    count among rows, but leave rankings and thetas as they are.
     """
     d, N = by_feature.shape
     L = ranks.shape[1]
@@ -33,13 +34,18 @@ def grow_by_spread(
     goes_left, moved = np.zeros(N, np.bool_), np.empty(N, by_feature.dtype)
     vote, prefer = np.empty((2, L)), np.empty((2, L, L))
     all_votes, all_prefer, side_order = np.empty(L), np.empty((L, L)), np.empty((2, L), np.int64)
+    theta, teaches = np.empty(2), np.empty(N, np.bool_)
+    for row in range(N):
+        teaches[row] = ranks[row].max() > 0
     nodes, node = 1, 0
     while node < nodes:
         begin, end = first[node], last[node]
         all_votes[:] = 0.0
         all_prefer[:] = 0.0
         for i in range(begin, end):
-            _add(votes[by_feature[0, i]], ranks[by_feature[0, i]], 1.0, all_votes, all_prefer)
+            row = by_feature[0, i]
+            if teaches[row]:
+                _add(votes[row], ranks[row], 1.0, all_votes, all_prefer)
         order[node] = np.arange(L)
         _sort(all_votes, order[node])
         loss[node] = _discordant(all_prefer, order[node])
@@ -50,18 +56,21 @@ def grow_by_spread(
             vote[0], prefer[0] = 0.0, 0.0
             vote[1], prefer[1] = all_votes, all_prefer
             side_order[0], side_order[1] = order[node], order[node]
+            changed = True
             for i in range(begin, end - min_leaf):
                 row = by_feature[f, i]
-                _add(votes[row], ranks[row], 1.0, vote[0], prefer[0])
-                _add(votes[row], ranks[row], -1.0, vote[1], prefer[1])
+                if teaches[row]:
+                    _add(votes[row], ranks[row], 1.0, vote[0], prefer[0])
+                    _add(votes[row], ranks[row], -1.0, vote[1], prefer[1])
+                    changed = True
                 n_left = i + 1 - begin
                 if n_left < min_leaf or X[row, f] >= X[by_feature[f, i + 1], f]:
                     continue
-                purity = 0.0
-                for side in range(2):
+                for side in range(2 if changed else 0):
                     _sort(vote[side], side_order[side])
-                    rows = n_left if side == 0 else end - begin - n_left
-                    purity += rows * _theta(prefer[side], side_order[side], distances, thetas)
+                    theta[side] = _theta(prefer[side], side_order[side], distances, thetas)
+                changed = False
+                purity = n_left * theta[0] + (end - begin - n_left) * theta[1]
                 if purity > best:
                     best, feature[node], place = purity, f, n_left
         if feature[node] >= 0:
