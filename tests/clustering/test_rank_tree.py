@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -6,6 +7,7 @@ import torch
 
 from tests.clustering.rows import NAN, random_rows
 from tests.oracles import label_ranking as oracle
+from torchrank.clustering.pruned_rank_tree import pruned_rank_tree
 from torchrank.clustering.rank_tree import rank_tree, tree_with_centers
 from torchrank.clustering.rank_tree_training import Training
 from torchrank.datasets import circles
@@ -108,7 +110,7 @@ def test_pruning_by_other_rows():
     for node in (pruned.feature >= 0).nonzero()[:, 0]:
         feature = pruned.feature.clone()
         feature[node] = -1
-        cut = type(pruned)(feature, pruned.threshold, pruned.children, pruned.cluster, pruned.centers)
+        cut = replace(pruned, feature=feature)
         assert (
             label_ranking_loss(other[1], cut.predict(other[0]))
             >= label_ranking_loss(other[1], pruned.predict(other[0])) - 1e-12
@@ -147,6 +149,19 @@ def test_bad_input():
     for use in (lambda features: rank_tree(features, Y, 3), rank_tree(X, Y, 3, seed=0).predict):
         with pytest.raises(ValueError, match="X has nan at row 2, feature 1; features must be finite"):
             use(bad)
+    for tree in (
+        rank_tree(X, Y, 3, seed=0),
+        tree_with_centers(X, Y, random_centers(0, 2, 4)),
+        pruned_rank_tree(X, Y, 3),
+    ):
+        assert tree.n_features == 2
+        for features in (X[:, :1], torch.cat([X, X], dim=1), X[0]):
+            message = rf"X has shape \({features.shape[0]},.*\); expected \(N, 2\) features"
+            for use in (tree.predict, tree.predict_cluster, tree.leaves):
+                with pytest.raises(ValueError, match=message):
+                    use(features)
+    with pytest.raises(TypeError, match="X is list; expected a tensor"):
+        tree.predict(X.tolist())
     with pytest.raises(ValueError, match="no row that ranks two labels differently"):
         rank_tree(X, torch.ones_like(Y), 3)
     for options, message in (

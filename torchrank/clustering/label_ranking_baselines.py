@@ -12,7 +12,7 @@ from torchrank.distributions.fit_plackett_luce import fit_plackett_luce
 from torchrank.models.mm_pl_likelihood import nearest
 from torchrank.models.mm_pl_orders import strict_scores, untied_ranks
 from torchrank.models.mm_pl_start import feature_cells
-from torchrank.rankings.features import check_distances, check_finite_features, check_tensor, warn_of_scales
+from torchrank.rankings.features import check_distances, check_finite_features, check_n_features, warn_of_scales
 from torchrank.rankings.validate import check_choice, check_count
 
 CENTERS = ("mallows", "plackett-luce")
@@ -34,8 +34,7 @@ class FeatureClusters:
 
     def predict_cluster(self, X: Tensor) -> Tensor:
         """Clusters ``(N,)`` of the nearest means, int64."""
-        if check_tensor(X, "X").ndim != 2 or X.shape[1] != self.means.shape[1]:
-            raise ValueError(f"X has shape {tuple(X.shape)}; expected (N, {self.means.shape[1]}) features")
+        check_n_features(X, self.means.shape[1])
         if len(self.means) > 1:
             check_distances(X)
         check_finite_features(X)

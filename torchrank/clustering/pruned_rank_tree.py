@@ -9,12 +9,15 @@ from torch import Tensor
 
 from torchrank.clustering.rank_tree import RankTree
 from torchrank.clustering.rank_tree_training import Nodes, Training
-from torchrank.rankings.validate import check_count
+from torchrank.rankings.validate import check_count, check_positive
 
+THETA_CAP = 10.0
 _GRID = 512  # thetas in the table of mean distances
 
 
-def pruned_rank_tree(X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, theta_cap: float = 10.0) -> RankTree:
+def pruned_rank_tree(
+    X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, theta_cap: float = THETA_CAP
+) -> RankTree:
     """RT_prune: the label ranking tree of Cheng, Hühn and Hüllermeier (2009), pruned to at most K rankings.
 
     Every node has its own Borda ranking, and splits make the rankings of both sides agree: they maximise the mean of
@@ -39,8 +42,7 @@ def pruned_rank_tree(X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5
 
     check_count(n_clusters, "n_clusters", least=1)
     check_count(min_leaf, "min_leaf", least=1)
-    if not 0 < theta_cap < math.inf:
-        raise ValueError(f"theta_cap={theta_cap!r} is out of range; it must be positive and finite")
+    check_positive(theta_cap, "theta_cap")
     rows = Training(X, Y)
     nodes = Nodes.room_for(len(rows.X), min_leaf)
     L = Y.shape[1]
@@ -65,6 +67,7 @@ def pruned_rank_tree(X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5
         torch.from_numpy(nodes.children),
         torch.from_numpy(nodes.cluster),
         torch.from_numpy(centers),
+        X.shape[1],
     ).to(X.device)
 
 

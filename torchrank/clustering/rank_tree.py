@@ -12,7 +12,7 @@ from torchrank.clustering.lloyd import show_starts, starts_bar
 from torchrank.clustering.rank_tree_training import Nodes, Training
 from torchrank.cpu.parallel import run_tiles
 from torchrank.models.mm_pl_orders import strict_scores
-from torchrank.rankings.features import check_finite_features, check_validation
+from torchrank.rankings.features import check_finite_features, check_n_features, check_validation
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
 STARTS = ("rows", "random")
@@ -24,6 +24,7 @@ class RankTree:
     """A decision tree that gives every row of features one of K central rankings.
 
     Node 0 is the root. Built on the CPU by :func:`rank_tree` and its kin, it can be moved and predicts on any device.
+    Features ``(N, d)`` of another number than ``n_features`` or that are not finite are refused by ``ValueError``.
     """
 
     feature: Tensor  # (nodes,) int64, feature of the split; -1 in leaves
@@ -31,6 +32,7 @@ class RankTree:
     children: Tensor  # (nodes, 2) int64
     cluster: Tensor  # (nodes,) int64
     centers: Tensor  # (K, L) float64 scores of the central rankings, larger = preferred
+    n_features: int  # d
     losses: tuple[float, ...] = ()  # of the training rows after each iteration
     converged: bool = True  # the last iteration lowered the training loss by less than the tolerance
 
@@ -62,7 +64,7 @@ class RankTree:
 
     def leaves(self, X: Tensor) -> Tensor:
         """The leaf ``(N,)`` that each row falls into, as the number of its node."""
-        check_finite_features(X)
+        check_finite_features(check_n_features(X, self.n_features))
         node = torch.zeros(len(X), dtype=torch.int64, device=X.device)
         rows = torch.arange(len(X), device=X.device)
         while True:
@@ -230,5 +232,5 @@ def _grow(rows: Training, centers: Tensor, growth: _Growth) -> tuple[RankTree, T
         engine.prune(growth.held_out.X, growth.held_out.distances(centers), *nodes.arrays)
         leaf = engine.leaves_of(rows.X, nodes.feature, nodes.threshold, nodes.children)
     feature, threshold, children, cluster = (torch.from_numpy(array) for array in nodes.arrays)
-    tree = RankTree(feature, threshold, children, cluster, centers)
+    tree = RankTree(feature, threshold, children, cluster, centers, rows.X.shape[1])
     return tree, tree.cluster[torch.from_numpy(leaf)]

@@ -10,7 +10,7 @@ from torchrank.models.mm_pl_fit import MMPLFit, fit_mixture
 from torchrank.models.mm_pl_likelihood import Mixture, log_gates, nearest
 from torchrank.models.mm_pl_orders import Missing, label_choices, strict_scores, untied_ranks
 from torchrank.models.mm_pl_settings import EMSettings
-from torchrank.rankings.features import check_distances, check_tensor
+from torchrank.rankings.features import check_distances, check_n_features, check_tensor
 from torchrank.rankings.validate import check_choice, check_count
 
 PREDICTIONS = ("nearest", "mixture")
@@ -215,10 +215,7 @@ class MMPL(nn.Module):
             raise TypeError(f"X has dtype {X.dtype} and the model {kind}; pass X.to({kind}), or model.to({X.dtype})")
 
     def _check_shape(self, X: Tensor) -> None:
-        d = self.prototypes.shape[1]
-        if check_tensor(X, "X").ndim != 2 or X.shape[1] != d:
-            raise ValueError(f"X has shape {tuple(X.shape)}; expected (N, {d}) features")
-        check_distances(X)
+        check_distances(check_n_features(X, self.prototypes.shape[1]))
 
     def _check_scores(self, Y: Tensor) -> None:
         L = self.logits.shape[1]

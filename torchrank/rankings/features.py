@@ -41,6 +41,14 @@ def check_tensor(value: object, name: str) -> Tensor:
     return value
 
 
+def check_n_features(X: object, n_features: int) -> Tensor:
+    """Raise unless ``X`` is a tensor ``(N, n_features)``."""
+    X = check_tensor(X, "X")
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(f"X has shape {tuple(X.shape)}; expected (N, {n_features}) features")
+    return X
+
+
 def check_finite_features(X: Tensor, name: str = "X") -> None:
     """Raise where features ``(N, d)`` have NaN or infinity; compiled graphs and the meta device do without."""
     check_tensor(X, name)
