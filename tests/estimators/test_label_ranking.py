@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from torchrank import EMSettings
+from torchrank import EMSettings, pruned_rank_tree
 from torchrank.datasets import circles
 from torchrank.estimators import (
     KMeansRankClusterer,
@@ -67,6 +67,11 @@ def test_module_and_evidence_of_the_mixture():
     np.testing.assert_array_equal(model.predict_ranking(data.X), model.model_.predict(X, method="mixture").detach())
     assert model.converged_
     assert model.n_iter_ == len(model.log_likelihood_) == 4
+    gates = model.predict_proba(data.X)
+    assert gates.shape == (500, 3)
+    np.testing.assert_array_equal(gates, model.model_(X).exp().detach())
+    np.testing.assert_allclose(gates.sum(1), 1, rtol=1e-12)
+    assert (gates.argmax(1) == model.predict(data.X)).mean() > 0.9
     settings = EMSettings(stop="likelihood", n_updates=500)  # one pass, and none before to be compared with
     with pytest.warns(ConvergenceWarning, match="MM-PL did not converge in 500 updates"):
         assert not MMPLClusterer(3, 8, settings=settings, random_state=1).fit(data.X, data.Y).converged_
@@ -81,6 +86,20 @@ def test_evidence_of_the_tree():
         RankTreeClusterer(3, max_iter=1, random_state=0).fit(data.X, data.Y)
     pruned = RankTreeClusterer(3, validation_fraction=0.3, random_state=0).fit(data.X, data.Y)
     assert pruned.model_.n_leaves < model.model_.n_leaves
+
+
+def test_cap_of_the_pruned_tree():
+    data = circles(300, seed=1)
+    X, Y = torch.from_numpy(data.X), torch.from_numpy(data.Y)
+    leaves = set()
+    for cap in (0.1, 10.0):
+        model = RankTreeClusterer(100, method="pruned", theta_cap=cap).fit(data.X, data.Y)
+        expected = pruned_rank_tree(X, Y, 100, theta_cap=cap)
+        np.testing.assert_array_equal(model.model_.threshold, expected.threshold)
+        leaves.add(expected.n_leaves)
+    assert len(leaves) == 2
+    with pytest.raises(ValueError, match="theta_cap=0 is out of range"):
+        RankTreeClusterer(3, method="pruned", theta_cap=0).fit(data.X, data.Y)
 
 
 def test_pipelines_and_searches():

@@ -60,6 +60,15 @@ class MMPLClusterer(LabelRankingClusterer):
         features = self._features(X)
         return self.model_.predict(features, method=self.prediction).detach().numpy()
 
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities ``(N, K)`` of the clusters given the features alone; equation 21 of Grbovic et al. (2013).
+
+        Column k is cluster k, with the ranking ``central_rankings_[k]``, and rows add up to 1. :meth:`predict` asks for
+        the nearest prototype alone, so that its cluster need not be the most probable one.
+        """
+        features = self._features(X)
+        return self.model_(features).exp().detach().numpy()
+
     def _fitted(self, X: Tensor, Y: Tensor, seed: int) -> MMPL:
         check_choice(self.prediction, "prediction", PREDICTIONS)
         model = MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, dtype=torch.float64)

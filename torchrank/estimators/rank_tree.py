@@ -8,7 +8,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from torchrank.clustering.pruned_rank_tree import pruned_rank_tree
+from torchrank.clustering.pruned_rank_tree import THETA_CAP, pruned_rank_tree
 from torchrank.clustering.rank_tree import LOOKAHEAD, rank_tree
 from torchrank.estimators.label_ranking import LabelRankingClusterer
 from torchrank.rankings.validate import check_choice
@@ -23,7 +23,8 @@ class RankTreeClusterer(LabelRankingClusterer):
 
     Args:
         n_clusters: K.
-        method: "iterative", RT_iter; or "pruned", RT_prune, which uses ``min_leaf`` alone of what follows.
+        method: "iterative", RT_iter; or "pruned", RT_prune, which uses ``min_leaf`` and ``theta_cap`` alone of what
+            follows.
         min_leaf: fewest rows of a leaf; 20 to 80 for noisy rankings.
         lookahead: how much a split has to explain where none lowers the loss at once; 0 is the paper.
         start: "rows" or "random" rankings.
@@ -31,6 +32,8 @@ class RankTreeClusterer(LabelRankingClusterer):
         validation_fraction: share of the rows kept apart to prune the tree and choose among starts; 0 for none.
         tol: least fall of the training loss in an iteration.
         max_iter: most iterations.
+        theta_cap: largest Mallows' theta of a side that a split of "pruned" counts, above 0; see
+            :func:`torchrank.pruned_rank_tree`.
         random_state: seed or ``numpy.random.RandomState``.
         verbose: show a progress bar of the starts of "iterative", with the training loss.
 
@@ -53,6 +56,7 @@ class RankTreeClusterer(LabelRankingClusterer):
         validation_fraction: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 50,
+        theta_cap: float = THETA_CAP,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -65,13 +69,14 @@ class RankTreeClusterer(LabelRankingClusterer):
         self.validation_fraction = validation_fraction
         self.tol = tol
         self.max_iter = max_iter
+        self.theta_cap = theta_cap
         self.random_state = random_state
         self.verbose = verbose
 
     def _fitted(self, X: Tensor, Y: Tensor, seed: int) -> Any:
         check_choice(self.method, "method", TREES)
         if self.method == "pruned":
-            tree = pruned_rank_tree(X, Y, self.n_clusters, min_leaf=self.min_leaf)
+            tree = pruned_rank_tree(X, Y, self.n_clusters, min_leaf=self.min_leaf, theta_cap=self.theta_cap)
         else:
             rows, validation = self._split(X, Y, seed)
             tree = rank_tree(
