@@ -128,8 +128,32 @@ def test_names_among_numbers_and_a_single_column_are_refused():
 
 @pytest.mark.parametrize("form", ["scores", "positions"])
 def test_text_is_refused(form):
-    with pytest.raises(TypeError, match="dtype"):
-        ranking_data([["a", "b"]], form=form)
+    for table in ([["a", "b"]], np.array([["a", "b"]]), np.array([["a", 2]], dtype=object), [["a", None]]):
+        with pytest.raises(
+            TypeError, match=r"table has 'a' at row 0, column 0; expected numbers .form='orders' takes names"
+        ):
+            ranking_data(table, form=form)
+    with pytest.raises(TypeError, match="table has '1' at row 0, column 0"):
+        ranking_data([["1", "2"]], form=form)
+    with pytest.raises(TypeError, match="dtype object"):
+        ranking_data([[1j, None]], form=form)
+    with pytest.raises(TypeError, match="dtype <U1"):
+        ranking_data("a", form=form)
+
+
+def test_gaps_among_numbers_are_unranked():
+    for table in ([[1, 2, None], [3, "", 2]], np.array([[1, 2.0, None], [3, NAN, 2]], dtype=object)):
+        data = ranking_data(table, form="scores")
+        np.testing.assert_array_equal(data.scores, [[1, 2, NAN], [3, NAN, 2]])
+        np.testing.assert_array_equal(ranking_data(table, form="positions").scores, [[3, 2, NAN], [1, NAN, 2]])
+
+
+def test_gaps_of_nullable_columns_are_unranked():
+    orders = pd.DataFrame({"1st": [2, 0], "2nd": [0, None]}).astype("Int64")
+    expected = [[1, NAN, 2], [1, NAN, NAN]]
+    np.testing.assert_array_equal(ranking_data(orders, form="orders", items="abc").scores, expected)
+    names = pd.DataFrame({"1st": ["c", "a"], "2nd": ["a", None]}).convert_dtypes()
+    np.testing.assert_array_equal(ranking_data(names, form="orders", items="abc").scores, expected)
 
 
 def test_names_and_indices_are_not_mixed():

@@ -202,6 +202,10 @@ K = kendall_gram(X)
         (lambda: TopScoringPairs().fit(np.where(X > 2, np.nan, X), TWO), r"X has NaN \(an unranked item\) at row"),
         (lambda: AllPairsMajorityVote(ties="no").fit(X, TWO), "ties='no' is unknown"),
         (lambda: KernelFisherDiscriminant().fit(X, ["x"] * 18), "y has one class only, 'x'"),
+        (
+            lambda: KernelFisherDiscriminant(kernel="kendal").fit(X, TWO),
+            "kernel='kendal' is unknown; choose 'kendall', ",
+        ),
         (lambda: KernelFisherDiscriminant(kernel="precomputed").fit(K[:4], TWO[:4]), "expected a square matrix"),
         (lambda: KernelFisherDiscriminant(kernel="precomputed").fit(K, TWO).predict(K[:, :5]), "X has 5 features, but"),
         (lambda: GramNormalizer().fit(K[:4]), r"K has shape \(4, 18\); fit takes the square kernel matrix"),

@@ -52,6 +52,12 @@ def test_weights_of_silhouettes_count_as_copies():
         (np.zeros((3, 3)), [0, 0, 0], ValueError, "labels name 1 clusters of 3 rows"),
         (np.zeros((3, 3)), [0, 1, 2], ValueError, "labels name 3 clusters of 3 rows"),
         (np.zeros((3, 3)), [0.0, 1.0, 1.0], TypeError, "labels have dtype torch.float64"),
+        (
+            np.zeros((3, 3)),
+            ["a", "b", "b"],
+            TypeError,
+            r"labels has dtype <U1; expected integers .*np.unique\(labels, ",
+        ),
         (np.full((3, 3), np.nan), [0, 1, 1], ValueError, r"distances\[0, 0\] is nan"),
         (
             np.eye(3) - 0.5 * np.eye(3, k=1),

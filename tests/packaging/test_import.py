@@ -55,6 +55,13 @@ def test_works_without(hidden):
     assert run(code) == "0.3333333333333333 1.0"
 
 
+def test_estimators_without_scikit_learn_say_what_to_install():
+    code = HIDE.format(hidden=("sklearn",)) + (
+        "try:\n    import torchrank.estimators\nexcept ModuleNotFoundError as error:\n    print(error)"
+    )
+    assert run(code) == "torchrank.estimators needs scikit-learn: pip install scikit-learn"
+
+
 def test_without_numba_the_reference_answers_with_a_warning():
     code = HIDE.format(hidden=("numba", "llvmlite")) + (
         "import torchrank, warnings\n"

@@ -115,3 +115,8 @@ def test_conditional_ranking_by_regularisation():
 def test_what_does_not_fit_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_curves_have_names():
+    with pytest.raises(TypeError, match="curves is list; expected names and values, such as"):
+        plot_curves([1, 2], [0.5, 0.7])

@@ -8,7 +8,7 @@ import numpy as np
 
 from torchrank.datasets.data import RankingData
 from torchrank.rankings.convert import from_orders, from_positions
-from torchrank.rankings.validate import as_scores, check_choice, check_number, to_numpy
+from torchrank.rankings.validate import as_array, as_scores, check_choice, check_number, to_numpy
 
 FORMS = ("scores", "positions", "orders")
 
@@ -87,7 +87,9 @@ def _parts_of_frame(frame: Any, form: str, items: Any, weights: Any, rankers: An
         rest = items = rest if items is None else list(items)
         _check_columns(frame, rest)
     return {
-        "table": frame[rest].to_numpy() if form == "orders" else _numbers(frame, rest),
+        "table": frame[rest].astype(object).where(frame[rest].notna(), None).to_numpy()
+        if form == "orders"
+        else _numbers(frame, rest),
         "items": items,
         "weights": _numbers(frame, [weights])[:, 0] if isinstance(weights, str) else weights,
         "rankers": rankers,
@@ -121,18 +123,36 @@ def _numbers(frame: Any, names: Sequence[Any]) -> np.ndarray:
 
 def _matrix(table: Any, form: str, items: Any, unranked: Any) -> tuple[np.ndarray, tuple[str, ...]]:
     """Scores of a table with a column for each item."""
+    numbers = _without_gaps(table)
     if form == "scores":
-        scores = _in_float64(to_numpy(as_scores(np.asarray(table), "table")[0]))
+        scores = _in_float64(to_numpy(as_scores(numbers, "table")[0]))
         if unranked is not None:
             check_number(unranked, "unranked")
             scores[scores == unranked] = np.nan
     else:
-        scores = from_positions(np.asarray(table), unranked=unranked)
+        scores = from_positions(numbers, unranked=unranked)
     n = scores.shape[1]
     names = tuple(map(str, range(n) if items is None else items))
     if len(names) != n:
         raise ValueError(f"items has {len(names)} names; the table ranks {n} items")
     return scores, names
+
+
+def _without_gaps(table: Any) -> np.ndarray:
+    """A table as an array, NaN in place of None and empty text; ``TypeError`` for other text."""
+    array = as_array(table, "table")
+    if array.dtype.kind not in "OTU" or array.ndim != 2:
+        return array
+    cells = np.array(table, dtype=object)  # in an array of text, numbers would be text too
+    for row, column in np.ndindex(*cells.shape):
+        if is_absent(cells[row, column]):
+            cells[row, column] = np.nan
+        elif isinstance(cells[row, column], str):
+            raise TypeError(
+                f"table has {str(cells[row, column])!r} at row {row}, column {column}; expected numbers "
+                "(form='orders' takes names)"
+            )
+    return cells.astype(np.float64) if all(isinstance(cell, int | float) for cell in cells.flat) else cells
 
 
 def _in_float64(table: np.ndarray) -> np.ndarray:
@@ -192,7 +212,7 @@ def _listed(number: int, row: list[Any], unranked: Any) -> list[Any]:
     late = [entry for entry, gone in zip(row[length:], absent[length:], strict=True) if not gone]
     if late:
         raise ValueError(f"table has {late[0]!r} in row {number} after a gap; an order has gaps only at its end")
-    whole = all(isinstance(entry, float) and entry.is_integer() for entry in row[:length])
+    whole = all(type(entry) in (int, float) and float(entry).is_integer() for entry in row[:length])
     return [int(entry) for entry in row[:length]] if whole else row[:length]
 
 

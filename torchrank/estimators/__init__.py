@@ -1,5 +1,10 @@
 """Adapters to scikit-learn, which this package alone of torchrank imports."""
 
+try:
+    import sklearn as _  # noqa: F401 - what the modules below are adapters to
+except ModuleNotFoundError as _error:
+    raise ModuleNotFoundError("torchrank.estimators needs scikit-learn: pip install scikit-learn") from _error
+
 from torchrank.estimators.classification import AllPairsMajorityVote, TopScoringPairs, TSPSelector
 from torchrank.estimators.classification_kernels import GramNormalizer, KernelFisherDiscriminant
 from torchrank.estimators.clustering import KernelKMeans, RankingKMeans

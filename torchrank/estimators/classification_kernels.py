@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
@@ -90,6 +90,12 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         if self.kernel == "kendall":
             return kendall_gram(X, Y, **{"progress": bool(self.verbose), **params})
         if not callable(self.kernel):
+            if self.kernel not in PAIRWISE_KERNEL_FUNCTIONS:
+                known = ", ".join(map(repr, sorted(PAIRWISE_KERNEL_FUNCTIONS)))
+                raise ValueError(
+                    f"kernel={self.kernel!r} is unknown; choose 'kendall', 'precomputed', a function or kernel such as "
+                    f"torchrank.MallowsKernel(), or one of scikit-learn's: {known}"
+                )
             return pairwise_kernels(X, Y, metric=self.kernel, **params)
         gram = np.asarray(self.kernel(X, Y, **params), dtype=np.float64)
         if gram.shape != (len(X), len(Y)):

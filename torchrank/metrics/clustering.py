@@ -9,6 +9,7 @@ from torch import Tensor
 from torchrank.rankings.validate import Matrix, as_weights, check_count, from_array, to_numpy
 
 Labels = Matrix  # (m,) integers
+_NUMBERS = "integers (for labels of another kind np.unique(labels, return_inverse=True)[1])"
 
 
 def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> Matrix:
@@ -165,7 +166,7 @@ def _distances(distances: Matrix) -> tuple[Tensor, bool]:
 
 def _labels(labels: Labels, m: int | None, name: str) -> Tensor:
     """Labels as ``(m,)`` int64 from 0 up without gaps."""
-    given = labels.detach() if isinstance(labels, Tensor) else from_array(np.asarray(labels), name)
+    given = labels.detach() if isinstance(labels, Tensor) else from_array(np.asarray(labels), name, _NUMBERS)
     if given.ndim != 1 or (m is not None and len(given) != m):
         raise ValueError(f"{name} have shape {tuple(given.shape)}; expected ({'m' if m is None else m},)")
     if given.is_floating_point() or given.is_complex():

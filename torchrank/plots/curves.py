@@ -42,6 +42,8 @@ def plot_curves(
         TypeError: values that are not numbers.
     """
     settings = as_array(x, "x", 1)
+    if not isinstance(curves, Mapping):
+        raise TypeError(f"curves is {type(curves).__name__}; expected names and values, such as {{'accuracy': values}}")
     if len(curves) == 0:
         raise ValueError("curves is empty; there is nothing to draw")
     unknown = set(errors or {}) - set(curves)

@@ -14,7 +14,7 @@ Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for N
 
 
 _SCORES = "scores that are real numbers or bool (for unranked items use NaN and a float dtype)"
-_OF_WORDS = "torchrank.datasets.ranking_data makes them of names and of data frames with other columns"
+_OF_WORDS = "torchrank.datasets.ranking_data makes them of names, of gaps and of data frames with other columns"
 
 _GRAM = "a Gram matrix of real floating-point numbers"
 
