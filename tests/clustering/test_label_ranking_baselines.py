@@ -156,3 +156,13 @@ def test_unscaled_features(baseline):
     with pytest.warns(UserWarning, match="standard deviations of the features run from .*: scale the") as caught:
         baseline(X, Y, 3, seed=0)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("baseline", [kmeans_then_rank, naive_kmeans])
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e-8])
+def test_tiny_features(baseline, scale):
+    X, Y, _ = blobs()
+    with pytest.warns(UserWarning, match="the features of any two rows differ by .*: scale the features") as caught:
+        baseline(scale * X, Y, 3, seed=0)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__

@@ -297,6 +297,11 @@ def test_constant_and_unscaled_features():
     X[:, 1] = 1e4 * X[:, 0] ** 2
     with pytest.warns(UserWarning, match="standard deviations of the features run from .*: scale the features first"):
         fitted(X, Y)
+    with pytest.warns(UserWarning, match="the features of any two rows differ by .*e-300 at most; .*: scale the"):
+        fitted(1e-300 * X[:, :1], Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(1 + 1e-14 * X[:, :1], Y)  # constant up to rounding: nothing that scaling could help
 
 
 def test_features_far_from_zero():

@@ -84,7 +84,7 @@ def kmeans_then_rank(
         ValueError: as :func:`one_rank`; ``n_clusters`` below 1, an unknown ``center``, tied labels for "plackett-luce".
 
     Warns:
-        UserWarning: features on very different scales.
+        UserWarning: features on very different scales, or below 1e-6 all of them.
     """
     check_choice(center, "center", CENTERS)
     check_count(n_clusters, "n_clusters", least=1)
@@ -126,7 +126,7 @@ def naive_kmeans(
         ValueError: as :func:`one_rank`; ``n_clusters`` below 1.
 
     Warns:
-        UserWarning: features on very different scales.
+        UserWarning: features on very different scales, or below 1e-6 all of them.
     """
     check_count(n_clusters, "n_clusters", least=1)
     check_count(n_starts, "n_starts", least=1)

@@ -172,7 +172,7 @@ class MMPL(nn.Module):
 
         Warns:
             ConvergenceWarning: no end within ``n_updates`` with a stopping rule.
-            UserWarning: features on very different scales, or fewer distinct rows than prototypes.
+            UserWarning: features on very different scales or all below 1e-6, or fewer distinct rows than prototypes.
         """
         self._check_shape(X)
         self._check_scores(Y)
