@@ -248,3 +248,9 @@ def test_distances_of_half_precision_scores_do_not_overflow():
     D = kendall_distance(X)
     assert D.dtype == torch.float32
     assert D[0, 1] == 999 * 1000 / 2
+
+
+def test_a_data_frame_may_have_an_item_called_scores():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["scores", "b", "c"])
+    np.testing.assert_array_equal(kendall_gram(frame), kendall_gram(X))

@@ -40,9 +40,7 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
     """
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan)")
-    if hasattr(X, "scores"):
-        raise TypeError(f"{name} is a {type(X).__name__}; pass its scores, {name}.scores")
-    scores = X if isinstance(X, Tensor) else _scores_of_array(as_array(X, name), name)
+    scores = X if isinstance(X, Tensor) else _scores_outside_torch(X, name)
     if scores.is_complex() or scores.is_quantized:
         raise TypeError(f"{name} has dtype {scores.dtype}; expected {_SCORES}")
     if scores.layout != torch.strided:
@@ -60,9 +58,11 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
     return scores, not isinstance(X, Tensor)
 
 
-def _scores_of_array(array: np.ndarray, name: str) -> Tensor:
-    words = array.dtype.kind in "OSTU"
-    return from_array(array, name, f"{_SCORES}; {_OF_WORDS}" if words else _SCORES)
+def _scores_outside_torch(X: ArrayLike, name: str) -> Tensor:
+    if hasattr(X, "scores") and not hasattr(X, "__array__"):  # a data frame may have a column of this name
+        raise TypeError(f"{name} is a {type(X).__name__}; pass its scores, {name}.scores")
+    array = as_array(X, name)
+    return from_array(array, name, f"{_SCORES}; {_OF_WORDS}" if array.dtype.kind in "OSTU" else _SCORES)
 
 
 def as_array(X: ArrayLike, name: str, expected: str = "a matrix of scores: rows need one score for every item") -> Any:
