@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from torchrank._repr import short_repr
 from torchrank.clustering.label_ranking_clusters import ebms, k_o_means, most_frequent
 from torchrank.clustering.rank_tree import LOOKAHEAD, RankTree, tree_with_centers
 from torchrank.clustering.rank_tree_training import Training
@@ -26,6 +27,8 @@ class FeatureClusters:
 
     means: Tensor  # (K, d)
     centers: Tensor  # (K, L) scores, larger = preferred
+
+    __repr__ = short_repr
 
     @property
     def central_orders(self) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank._repr import short_repr
 from torchrank.clustering.points import Groups
 from torchrank.linalg import ConvergenceWarning
 from torchrank.rankings.validate import Matrix, check_choice, check_count, from_array
@@ -55,6 +56,8 @@ class KMeansFit:
     n_iter: int
     converged: bool
     objectives: tuple[float, ...]  # of all starts
+
+    __repr__ = short_repr
 
     def warn_unless_sound(self, n_clusters: int, filled: int) -> None:
         """Warn of clusters that stay empty, or else of an iteration that was cut short."""

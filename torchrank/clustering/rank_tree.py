@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank._repr import short_repr
 from torchrank.clustering.lloyd import show_starts, starts_bar
 from torchrank.clustering.rank_tree_training import Nodes, Training
 from torchrank.cpu.parallel import run_tiles
@@ -35,6 +36,8 @@ class RankTree:
     n_features: int  # d
     losses: tuple[float, ...] = ()  # of the training rows after each iteration
     converged: bool = True  # the last iteration lowered the training loss by less than the tolerance
+
+    __repr__ = short_repr
 
     @property
     def n_leaves(self) -> int:

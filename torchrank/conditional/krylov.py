@@ -7,6 +7,7 @@ from functools import partial
 
 from torch import Tensor
 
+from torchrank._repr import short_repr
 from torchrank.conditional.arguments import Array, cross_kernel, real_tensor, wrapper
 from torchrank.conditional.systems import System
 from torchrank.linalg import Iteration, KrylovSolution, as_double, bicgstab, cg, kron_matmul
@@ -37,6 +38,8 @@ class IterativeFit:
     errors: tuple[float, ...] = field(default=())  # validation error after each iteration
     best_iter: int | None = None  # the iteration whose duals these are, where validation chose it
     two_sets: bool = False  # start and end nodes were given kernels of their own
+
+    __repr__ = short_repr
 
     def predict(self, K_start: Array, K_end: Array | None = None) -> Array:
         """Scores ``(r, s)`` of all pairs of nodes, from kernels ``(r, m)`` and ``(s, n)`` with the training nodes.

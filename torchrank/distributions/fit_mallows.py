@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from torchrank._repr import short_repr
 from torchrank.aggregation.kemeny import kemeny
 from torchrank.distributions.mallows import COMPLETE, UNTIED
 from torchrank.distributions.mallows_moments import log_partition, mean_distance, variance_distance
@@ -26,6 +27,8 @@ class MallowsFit(NamedTuple):
     mean_distance: Matrix  # (...) weighted mean of discordant pairs with the centre
     log_likelihood: Matrix  # (...) of the weighted rankings
     optimal: Matrix  # (...) bool: whether no centre is proven to be better
+
+    __repr__ = short_repr
 
 
 def fit_mallows(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from torchrank._repr import short_repr
 from torchrank.distributions.choices import (
     MISSING,
     REMEDY,
@@ -47,6 +48,8 @@ class PlackettLuceFit(NamedTuple):
     gradient: float  # largest derivative in a logit at the end, divided by the sum of weights
     n_iter: int
     converged: bool
+
+    __repr__ = short_repr
 
 
 def fit_plackett_luce(

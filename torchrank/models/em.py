@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torchrank._repr import short_repr
 from torchrank.clustering.lloyd import show_starts, starts_bar
 from torchrank.linalg import ConvergenceWarning
 
@@ -26,6 +27,8 @@ class MixtureFit:
     n_iter: int
     converged: bool  # the last iteration gained less than the tolerance
     objectives: tuple[float, ...]  # of all starts
+
+    __repr__ = short_repr
 
     def warn_unless_converged(self, tol: float) -> None:
         """Warn if the iteration was cut short, and say by how much it was still gaining."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank._repr import short_repr
 from torchrank.linalg import ConvergenceWarning
 from torchrank.models.mm_pl_em import Plan, Rows, run_pass
 from torchrank.models.mm_pl_likelihood import Mixture, nearest
@@ -40,6 +41,8 @@ class MMPLFit:
     n_updates: int  # single-row updates of the start that was kept
     converged: bool  # the last pass changed the objective by less than the tolerance, or the schedule came to its end
     reason: str  # "tolerance", "schedule" or "n_updates"
+
+    __repr__ = short_repr
 
 
 def fit_mixture(
