@@ -162,6 +162,22 @@ def test_equal_rankings_are_capped_with_a_warning_and_no_nan():
     assert len(np.unique(model.predict(X))) == 2
 
 
+def test_a_kernel_of_small_scale_is_named_as_the_reason_of_the_cap():
+    X = random_scores(np.random.default_rng(0), "total", 30, 5)
+    K = kendall_gram(X)
+    message = (
+        r"components \[0, 1\] hold rankings that are equal or that the kernel hardly tells apart .* is .*e-10\): .*"
+    )
+    for max_lam in (1e3, 1e6):
+        model = KernelGaussianMixture(2, kernel="precomputed", dimension=10, max_lam=max_lam)
+        with pytest.warns(UserWarning, match=message + "which suits .*; multiply the kernel"):
+            model.fit(1e-9 * K, generator=seeded(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelGaussianMixture(2, kernel="precomputed", dimension=10, max_lam=1e15).fit(1e-9 * K, generator=seeded(0))
+        KernelGaussianMixture(2, kernel="precomputed", dimension=10).fit(K, generator=seeded(0))
+
+
 @pytest.mark.filterwarnings("ignore:components .* hold equal rankings only")
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="dimension is missing"):

@@ -24,6 +24,8 @@ from torchrank.linalg.symmetric import as_double
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.rankings.validate import Matrix, Scores, as_scores, check_count, check_positive
 
+_TIGHTER = 1e-3  # variance of a component, in that of all rankings, that is usual still
+
 
 class KernelGaussianParameters(NamedTuple):
     """Of c components; leading dimensions are those of the starts."""
@@ -213,4 +215,14 @@ class KernelGaussianMixture(Mixture):
         return GramGeometry(points.cross, weights)
 
     def _warn_of_limits(self, parameters: KernelGaussianParameters) -> None:
-        warn_of_caps(parameters.lam, self.max_lam)
+        variance = float(self.training_gram.diagonal().mean() - self.training_gram.mean())
+        if 0 < _TIGHTER * variance * self.max_lam < self._dimension() / 2:
+            warn_of_caps(
+                parameters.lam,
+                self.max_lam,
+                "hold rankings that are equal or that the kernel hardly tells apart (their mean squared distance from "
+                f"the mean of all is {variance:.3g})",
+                ", which suits kernels with values of order 1; multiply the kernel by a constant, or raise max_lam",
+            )
+        else:
+            warn_of_caps(parameters.lam, self.max_lam)

@@ -251,13 +251,15 @@ def log_shares(counts: Tensor) -> Tensor:
     return counts.log() - counts.sum(-1, keepdim=True).log()
 
 
-def warn_of_caps(lam: Tensor, max_lam: float) -> None:
-    """Warn of components whose concentration is the largest allowed."""
+EQUAL_RANKINGS = "hold equal rankings only, for which the likelihood has no maximum"
+
+
+def warn_of_caps(lam: Tensor, max_lam: float, why: str = EQUAL_RANKINGS, remedy: str = "") -> None:
+    """Warn of components whose concentration is the largest allowed, and say why and what to do."""
     capped = (lam >= max_lam).nonzero()[:, 0].tolist()
     if capped:
         warnings.warn(
-            f"components {capped} hold equal rankings only, for which the likelihood has no maximum: "
-            f"their lam was capped at max_lam={max_lam:g}",
+            f"components {capped} {why}: their lam was capped at max_lam={max_lam:g}{remedy}",
             UserWarning,
             stacklevel=5,
         )
