@@ -220,9 +220,9 @@ class KernelGaussianMixture(Mixture):
             warn_of_caps(
                 parameters.lam,
                 self.max_lam,
-                "hold rankings that are equal or that the kernel hardly tells apart (their mean squared distance from "
-                f"the mean of all is {variance:.3g})",
-                ", which suits kernels with values of order 1; multiply the kernel by a constant, or raise max_lam",
+                "hold rankings that are equal or too close together for max_lam (the mean squared distance from the "
+                f"mean of all is {variance:.3g})",
+                "; raise it, or multiply the kernel by a constant",
             )
         else:
             warn_of_caps(parameters.lam, self.max_lam)
