@@ -102,6 +102,27 @@ def test_orders_without_item_0_may_count_from_1(orders):
         from_orders([])
 
 
+@pytest.mark.parametrize("index", [10**12, 2**31, 2**63 - 1])
+@pytest.mark.parametrize("kind", [list, np.array, torch.tensor])
+def test_an_index_that_makes_next_to_nothing_but_nan_is_refused(kind, index):
+    message = rf"orders has {index} at row 1, place 0, which makes {2 * index + 2} scores \(.* GiB\) and all but 3"
+    with pytest.raises(ValueError, match=message + rf" of them NaN; .*, or pass n_items={index + 1} if this is meant"):
+        from_orders(kind([[0, 1], [index, -1]]))
+
+
+def test_large_scores_are_made_where_they_are_meant():
+    n = 150_000
+    assert from_orders([[n - 1]], n).shape == from_orders([[0], [n - 1]])[:1].shape == (1, n)
+
+
+@pytest.mark.parametrize("end", [2**63, 2**64 - 1])
+def test_unsigned_indices_do_not_wrap(end):
+    for kind in (np.array([[0, 1], [1, end]], np.uint64), torch.tensor([[0, 1], [1, end]], dtype=torch.uint64)):
+        for n_items in (None, 2):
+            with pytest.raises(ValueError, match=f"orders has {end} at row 1, place 1; item indices end below"):
+                from_orders(kind, n_items)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16", "uint64", "int32", ">i8"])
 def test_orders_of_any_integer_dtype(dtype):
     expected = [[2, 1, 3], [3, 2, 1]]
@@ -223,6 +244,16 @@ def test_positions_of_any_integer_dtype(dtype):
     torch.testing.assert_close(from_positions(positions, unranked=0), expected, equal_nan=True, rtol=0, atol=0)
     with pytest.raises(ValueError, match="positions has 0 at row 0, item 2"):
         from_positions(positions)
+
+
+def test_unsigned_positions_do_not_wrap():
+    positions = torch.tensor([[2, 2**63 + 2**12, 1, 2**64 - 1]], dtype=torch.uint64)
+    for kind in (positions, positions.numpy()):
+        assert to_positions(from_positions(kind)).tolist() == [[2, 3, 1, 4]]
+        scores = torch.as_tensor(from_positions(kind, unranked=2**64 - 1))
+        assert scores.isnan().tolist() == [[False, False, False, True]]
+    with pytest.raises(ValueError, match="positions has 0 at row 0, item 1; the best is 1"):
+        from_positions(np.array([[2**63, 0]], np.uint64))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])

@@ -23,6 +23,8 @@ from torchrank.rankings.validate import (
     to_numpy,
 )
 
+_LARGE = 2**27  # scores, 1 GiB in float64
+_SPARSE = 1000  # scores for each that is not NaN
 TIES = ("average", "min", "dense", "raise")
 
 
@@ -38,7 +40,8 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
         for NumPy and lists, torch's default dtype for tensors.
 
     Raises:
-        ValueError: an item listed twice, an index below -1 or of ``n_items`` and above, an item after padding.
+        ValueError: an item listed twice, an index below -1 or of ``n_items`` and above, an item after padding; without
+            ``n_items`` an index so large that the scores would take more than 1 GiB for next to nothing but NaN.
         TypeError: indices that are not integers.
 
     Warns:
@@ -51,6 +54,8 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
     foreign = not isinstance(orders, Tensor)
     table = as_orders(orders, "orders", n_items)
     n = _item_count(table, n_items)
+    if n_items is None:
+        _refuse_empty_columns(table, n)
     if n_items is None and n and not bool((table == 0).any()):
         warnings.warn(
             f"orders never list item 0: if items are counted from 1, subtract 1; if not, pass n_items={n}", stacklevel=2
@@ -107,11 +112,9 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     if unranked is not None:
         check_number(unranked, "unranked")
     table, foreign = as_scores(positions, "positions")
-    if table.is_floating_point():
-        missing = table.isnan()
-    else:
-        table = table.to(torch.int64)
-        missing = torch.zeros_like(table, dtype=torch.bool)
+    if not table.is_floating_point():
+        table = table.to(torch.float64 if table.dtype == torch.uint64 else torch.int64)
+    missing = table.isnan()
     if unranked is not None:
         missing = missing | (table == unranked)
     wrong = ~missing & (table < 1)
@@ -176,7 +179,14 @@ def as_orders(orders: Tensor | np.ndarray | Sequence[Any], name: str, n_items: i
         raise TypeError(f"{name} has dtype {table.dtype}; expected integer item indices, padded with -1")
     if table.ndim != 2:
         raise ValueError(f"{name} has shape {tuple(table.shape)}; expected (rankings, places)")
-    table = table.to(torch.int64)
+    whole = table.to(torch.int64)
+    if table.dtype == torch.uint64 and bool((whole < 0).any()):
+        row, place = (int(i) for i in (whole < 0).nonzero()[0])
+        raise ValueError(
+            f"{name} has {table[row, place].item()} at row {row}, place {place}; item indices end below 2^63, and what "
+            "fills the ends of short rows is -1, for which uint64 has no place"
+        )
+    table = whole
     _check_orders(table, name, _item_count(table, n_items))
     return table
 
@@ -185,6 +195,19 @@ def _item_count(orders: Tensor, n_items: int | None) -> int:
     if n_items is not None:
         return n_items
     return int(orders.max()) + 1 if orders.numel() else 0
+
+
+def _refuse_empty_columns(orders: Tensor, n: int) -> None:
+    """Raise where scores of n items would be large and nearly all of them NaN: an index that is none made n."""
+    size, listed = len(orders) * n, int((orders >= 0).sum())
+    if size > max(_LARGE, _SPARSE * listed):
+        row, place = (int(i) for i in (orders == n - 1).nonzero()[0])
+        gib = 8 * size / 2**30
+        raise ValueError(
+            f"orders has {n - 1} at row {row}, place {place}, which makes {size} scores ({gib:.3g} GiB) and all but "
+            f"{listed} of them NaN; number the items from 0 on (torchrank.datasets.ranking_data(orders, "
+            f"form='orders') does so with names that are strings), or pass n_items={n} if this is meant"
+        )
 
 
 def _padded(orders: np.ndarray | Sequence[Any], name: str) -> Tensor:
@@ -212,7 +235,7 @@ def _padded(orders: np.ndarray | Sequence[Any], name: str) -> Tensor:
 
 def _check_orders(orders: Tensor, name: str, n: int) -> None:
     """Refuse indices out of range, items after padding, and items listed twice."""
-    wrong = (orders < -1) | (orders >= n)
+    wrong = (orders < -1) | (orders > n - 1)
     if bool(wrong.any()):
         row, place = (int(i) for i in wrong.nonzero()[0])
         raise ValueError(
