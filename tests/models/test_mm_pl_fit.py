@@ -304,6 +304,18 @@ def test_constant_and_unscaled_features():
         fitted(1 + 1e-14 * X[:, :1], Y)  # constant up to rounding: nothing that scaling could help
 
 
+def test_few_prototypes_from_a_tree_find_rankings_of_small_regions():
+    found = {"cells": 0, "tree": 0}
+    for start in found:
+        for seed in range(4):
+            data = checker(1000, layout="corners", seed=seed)
+            X, Y = torch.as_tensor(data.X), torch.as_tensor(data.Y)
+            model = MMPL(2, 6, 3, 5, dtype=torch.float64)
+            model.fit(X, Y, EMSettings(start=start), seed=seed)
+            found[start] += {tuple(order) for order in model.central_orders.tolist()} == set(CENTRAL_ORDERS)
+    assert found["tree"] > found["cells"] == 0
+
+
 def test_features_far_from_zero():
     data = circles(400, seed=2)
     X, Y = torch.as_tensor(data.X), torch.as_tensor(data.Y)
