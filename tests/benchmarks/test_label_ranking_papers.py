@@ -42,7 +42,7 @@ def test_curves_resume(tmp_path, monkeypatch, data_folder, capsys):
     assert capsys.readouterr().out == ""
     points = finished(tmp_path / "label_ranking_curves.jsonl", curves.COLUMNS).values()
     losses = {m: np.mean([point["loss"] for point in points if point["method"] == m]) for m in curves.METHODS}
-    assert losses["MM-PL defaults"] < losses["RT-iter"] < losses["Km-Mal"] < 0.5
+    assert max(losses["MM-PL defaults"], losses["RT-iter"]) < losses["Km-Mal"] < 0.5
     assert all(0 < point["delta_rank"] < 1 for point in points)
 
 
