@@ -7,10 +7,9 @@ that stand in the results already are not computed again, so that the run can be
 The published curves are pictures, of which the text tells some traits. As there: two clusters are far better than one;
 more than 20 would still help fried, but not elevators, which needs no more than 5 here and 10 there; K-means changes
 little up to 70 % missing labels, clustering of rankings before a tree gets much worse from 60 % on, RT-prune less, and
-MM-PL is the best at 60 % and 70 %. Unlike there: K-means with Plackett-Luce is no steadier than with Borda at 90 %;
-naive K-means gets worse long before 70 % on fried; MM-PL's advantage is gone at 90 %, on fried altogether; and trees
-are ahead of it on complete rankings but for large K on fried. Δ_rank weighs small clusters as much as large ones, so
-that it may rise with K while the loss falls.
+MM-PL is the best from 50 % to 90 %. Unlike there: K-means with Plackett-Luce is no steadier than with Borda at 90 %;
+naive K-means gets worse long before 70 % on fried; and trees are ahead of MM-PL on complete rankings but for K = 2 and
+20 on fried. Δ_rank weighs small clusters as much as large ones, so that it may rise with K while the loss falls.
 """
 
 import argparse
