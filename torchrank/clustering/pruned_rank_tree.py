@@ -38,7 +38,7 @@ def pruned_rank_tree(
     Raises:
         ValueError: as :func:`rank_tree`, and for a ``theta_cap`` that is not positive and finite.
     """
-    from torchrank.cpu.rank_tree_by_spread import grow_by_spread  # numba takes half a second to import
+    from torchrank.cpu.rank_tree import grow_by_spread  # numba takes half a second to import
 
     check_count(n_clusters, "n_clusters", least=1)
     check_count(min_leaf, "min_leaf", least=1)
