@@ -1,4 +1,4 @@
-"""A stand-in for the public sources of the data sets, on this machine."""
+"""Files to read, and a stand-in for the public sources of the data sets, on this machine."""
 
 import functools
 
@@ -41,3 +41,15 @@ def cached(monkeypatch, tmp_path):
     """The folder of the cache, empty at first."""
     monkeypatch.setenv("TORCHRANK_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def write(tmp_path, request):
+    """Writes a text into a file, by default with the name that the module gives as FILE, and returns its path."""
+
+    def file(text, name=None):
+        path = tmp_path / (request.module.FILE if name is None else name)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return file

@@ -9,18 +9,9 @@ import pytest
 from torchrank.datasets.csv_files import read_comparisons, read_rankings
 from torchrank.datasets.tables import ranking_data
 
+FILE = "votes.csv"
 NAN = np.nan
 POSITIONS = "who,age,n,soup,salad,bread\nann,31,2,1,3,2\nbob,48,1,2,,1\n"
-
-
-@pytest.fixture
-def write(tmp_path):
-    def file(text, name="votes.csv"):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return file
 
 
 def test_positions_with_everything_named(write):

@@ -6,6 +6,7 @@ import pytest
 from torchrank.datasets.preflib import read_preflib
 from torchrank.rankings.convert import to_positions
 
+FILE = "f.toi"
 HEADER = """# FILE NAME: f.toi
 # TITLE: Lunch
 # DATA TYPE: toi
@@ -16,16 +17,6 @@ HEADER = """# FILE NAME: f.toi
 # ALTERNATIVE NAME 2: Salad: green
 # ALTERNATIVE NAME 3: Bread
 """
-
-
-@pytest.fixture
-def write(tmp_path):
-    def file(text, name="f.toi"):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return file
 
 
 def new(*ballots, voters=None, orders=None):

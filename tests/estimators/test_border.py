@@ -39,7 +39,9 @@ def test_words_are_refused(table, message):
 
 @pytest.mark.parametrize("table", [[["1", "-2.5"]], np.array([[1, None]], dtype=object), np.eye(2), pd.DataFrame()])
 def test_numbers_are_not(table):
-    refuse_words(table, "X", "do so")
+    before = repr(table)
+    refuse_words(table, "X", "do so")  # raises nothing
+    assert repr(table) == before
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,13 @@ def test_axes_are_used_and_returned(name):
 
 
 def test_what_is_given_stays_as_it_was():
-    X, labels, weights = ALL.copy(), LABELS.copy(), np.arange(1.0, 25)
-    for array in (X, labels, weights):
-        array.flags.writeable = False
+    given = ALL, LABELS, np.arange(1.0, 25)
+    X, labels, weights = (array.copy() for array in given)
+    plots.plot_permutohedron(X, labels, weights=weights)
+    plots.plot_cluster_positions(X, labels, weights=weights)
+    for array, before in zip((X, labels, weights), given, strict=True):
+        np.testing.assert_array_equal(array, before)
+        array.flags.writeable = False  # writing and restoring would be refused
     plots.plot_permutohedron(X, labels, weights=weights)
     plots.plot_cluster_positions(X, labels, weights=weights)
 
