@@ -197,7 +197,7 @@ def test_constructor_refusals(construct, error, message):
 
 def test_opcheck_of_the_weights():
     weights = torch.tensor(WEIGHTS, dtype=torch.float64, requires_grad=True)
-    opcheck(torch.ops.torchrank.simplex_weights.default, (weights,))
+    opcheck(torch.ops.torchrank.check_simplex.default, (weights,))
 
 
 def test_under_compile():

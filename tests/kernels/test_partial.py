@@ -8,7 +8,6 @@ import torch
 
 from tests.oracles.partial import convolution_kernel, expected_signs
 from torchrank import kendall_distance, kendall_gram, mallows_gram, pair_counts
-from torchrank.kernels.partial_tiles import PAIR_BYTES, tile_side
 
 N = np.nan
 KINDS = ("interleaving", "topk")
@@ -114,15 +113,6 @@ def test_tiles_of_any_workspace_give_the_same(workspace):
         settings = {"missing": "topk", "kind": kinds, "kind_y": kinds_y, "variant": variant}
         K = kendall_gram(X, Y, workspace=workspace, **settings)
         np.testing.assert_allclose(K, kendall_gram(X, Y, **settings), rtol=0, atol=1e-15)
-
-
-def test_tiles_fit_the_workspace():
-    for item_bytes, workspace in ((1, 2**20), (75 * 10_000, 2**27), (75, 2**13)):
-        side = tile_side(item_bytes, 10**9, workspace)
-        assert item_bytes * side + PAIR_BYTES * side**2 <= workspace / 2
-        assert item_bytes * (side + 1) + PAIR_BYTES * (side + 1) ** 2 > workspace / 2
-    assert tile_side(75 * 10_000, 10, 2**27) == 10
-    assert tile_side(10**9, 10, 2**10) == 1
 
 
 def test_rows_that_rank_nothing_or_one_item():

@@ -108,7 +108,7 @@ def test_opcheck(symmetric):
     y = None if symmetric else x[:, :2].clone()
     weights = torch.from_numpy(WEIGHTS).requires_grad_()
     torch.library.opcheck(torch.ops.torchrank.weighted_pairs.default, (x, y, weights, 1 << 20))
-    torch.library.opcheck(torch.ops.torchrank.pair_weights.default, (weights,))
+    torch.library.opcheck(torch.ops.torchrank.check_pair_weights.default, (weights,))
 
 
 def test_batch_dimensions_broadcast():

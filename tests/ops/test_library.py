@@ -7,7 +7,7 @@ from torch.library import opcheck
 
 import torchrank.ops.dense_ranks as dense_ranks_module
 import torchrank.ops.pair_counts as module
-from torchrank.ops import concentration  # noqa: F401  (registers its op)
+from torchrank.ops import checks, kendall_matrix  # noqa: F401  (they register their ops)
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.engines import ENGINE_MODULE, why_missing
 from torchrank.ops.pair_counts import METHODS, WORKSPACE, pair_counts
@@ -31,9 +31,34 @@ def test_opcheck_dense_ranks(dtype, unranked):
     opcheck(OPS.dense_ranks.default, (torch.tensor([[[3, 1, 1], [0, 0, 0]]]).to(dtype), unranked, "X"))
 
 
-@pytest.mark.parametrize("shape", [(), (2, 1, 1)])
-def test_opcheck_check_concentration(shape):
-    opcheck(OPS.check_concentration.default, (torch.full(shape, 0.5, dtype=torch.float64),))
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("check_concentration", (torch.tensor(0.5, dtype=torch.float64),)),
+        ("check_concentration", (torch.full((2, 1, 1), 0.5),)),
+        ("check_window", (torch.tensor(0.5, dtype=torch.float64),)),
+        ("check_complete", (torch.ones(2, 3, 4), "X")),
+        ("check_pair_weights", (1 - torch.eye(3),)),
+        ("check_simplex", (torch.full((4,), 0.25),)),
+    ],
+)
+def test_opcheck_checks(name, arguments):
+    opcheck(getattr(OPS, name).default, arguments)
+
+
+@pytest.mark.parametrize("name", ["a", "b", "distance", "mallows", "counts"])
+@pytest.mark.parametrize("missing", ["raise", "pairwise", "expected"])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_opcheck_kendall_matrix(symmetric, missing, name):
+    x, strict = dense_ranks(torch.tensor([[[3.0, 1, 2, 2], [1, 1, 2, 3]], [[1, 2, 3, 4], [0, 0, 0, 0]]]), "allow", "x")
+    top = torch.tensor([[True, False], [False, True]]) if missing == "expected" else None
+    other = (None, None, None) if symmetric else (x[:, :1], strict[:, :1], None if top is None else top[:, :1])
+    lam = torch.full((2,), 0.5, dtype=torch.float64) if name == "mallows" else None
+    dtype = torch.int64 if name == "counts" else torch.float32
+    counting = (missing, name, 0.25, False, dtype, "auto", WORKSPACE, False)
+    if missing == "expected" and name == "counts":
+        return  # refused by its callers: there are no counts
+    opcheck(OPS.kendall_matrix.default, (x, strict, top, *other, lam, None, *counting))
 
 
 def test_opcheck_weighted_signs():

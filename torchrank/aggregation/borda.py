@@ -56,7 +56,8 @@ def borda(X: Scores, weights: Matrix | None = None, *, variant: str = "ordinary"
     n = ranks.shape[-1]
     total = (weight[..., None, :] @ expected_sign_sums(ranks, variant)).squeeze(-2)
     votes = (n + 1) / 2 + total / weight.sum(dim=-1, keepdim=True) / 2
-    votes = without_gradient(merge_close(votes, _ROUNDING * n).to(real_dtype(scores, foreign=foreign)), scores)
+    votes = merge_close(votes, _ROUNDING * n).to(real_dtype(scores, foreign=foreign))
+    votes = without_gradient(votes, scores, what="Borda scores are")
     return to_numpy(votes) if foreign else votes
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from torchrank.kernels.counts import MISSING
+from torchrank.kernels.all_pairs import MISSING
 from torchrank.kernels.partial import KINDS
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks

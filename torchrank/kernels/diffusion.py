@@ -74,7 +74,7 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
         rows = slice(start, start + step)
         relative = torch.take_along_dim(y[..., None, :, :], items[..., rows, None, :], dim=-1)
         result[..., rows, :] = column[_number(relative)].to(pair.dtype)
-    return pair.wrap(without_gradient(result, pair.X, pair.Y))
+    return pair.wrap(without_gradient(result, pair.X, pair.Y, what="values of the diffusion kernel are"))
 
 
 def _total_ranks(scores: Tensor, name: str) -> Tensor:

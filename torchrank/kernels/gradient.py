@@ -1,31 +1,66 @@
-"""Hard counts have no gradient, and say so when one is asked for."""
+"""What is piecewise constant in scores has no derivative, and says so when one is asked for, in every mode."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
+
+KENDALL = "Kendall counts are"
 
 
 class _PiecewiseConstant(torch.autograd.Function):
-    """Hands the result through; going back through it to the scores is refused."""
+    """Hands the result through; a derivative with respect to the scores is refused."""
+
+    generate_vmap_rule = True
 
     @staticmethod
-    def forward(result: Tensor, *scores: Tensor) -> Tensor:
+    def forward(what: str, result: Tensor, *scores: Tensor) -> Tensor:
         return result.view_as(result)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """Keeps nothing: there is no way back."""
+        """Keeps what to call the result: there is no way back."""
+        ctx.what = inputs[0]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        raise RuntimeError(
-            "Kendall counts are piecewise constant in the scores, so their gradient is zero or undefined: detach the "
-            "scores (X.detach()); lam and weights stay differentiable"
-        )
+        raise RuntimeError(_refusal(ctx.what))
 
 
-def without_gradient(result: Tensor, *scores: Tensor | None) -> Tensor:
-    """``result``, counted from ``scores``; backward raises ``RuntimeError`` where those require a gradient."""
-    asking = [s for s in scores if s is not None and s.requires_grad]
-    return _PiecewiseConstant.apply(result, *asking) if asking and torch.is_grad_enabled() else result
+class _InEveryMode(_PiecewiseConstant):
+    """The same with forward mode, which torch.compile does not take."""
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Any:
+        if any(tangent is not None for tangent in tangents[2:]):
+            raise RuntimeError(_refusal(ctx.what))
+        return tangents[1]
+
+
+def without_gradient(result: Tensor, *scores: Tensor | None, what: str = KENDALL) -> Tensor:
+    """``result``, which ``what`` names; ``RuntimeError`` where its derivative with respect to ``scores`` is asked for.
+
+    ``what`` starts the sentence "... piecewise constant in the scores".
+    """
+    asking = [s for s in scores if s is not None and needs_derivative(s)]
+    if not asking:
+        return result
+    function = _PiecewiseConstant if torch.compiler.is_compiling() else _InEveryMode
+    return function.apply(what, result, *asking)
+
+
+def needs_derivative(values: Tensor) -> bool:
+    """Whether a derivative with respect to ``values`` may be asked for, backwards or forwards."""
+    if not values.is_floating_point():
+        return False
+    if values.requires_grad and torch.is_grad_enabled():
+        return True
+    return not torch.compiler.is_compiling() and forward_ad.unpack_dual(values).tangent is not None
+
+
+def _refusal(what: str) -> str:
+    return (
+        f"{what} piecewise constant in the scores, so their derivative is zero or undefined: detach the scores "
+        "(X.detach()); lam and weights stay differentiable"
+    )

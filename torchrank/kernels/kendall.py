@@ -1,26 +1,26 @@
 """Kendall kernels, distances and counts between all rankings of two sets."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.counts import MISSING, Counts, count_pairs
+from torchrank.kernels.all_pairs import MISSING, all_pairs
 from torchrank.kernels.gradient import without_gradient
 from torchrank.kernels.partial import KINDS, Kind
 from torchrank.kernels.weighted_pairs import weighted_kendall
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
+from torchrank.ops.quantities import Quantity
 from torchrank.rankings.validate import (
     Matrix,
-    ScorePair,
     Scores,
+    as_float,
     as_scores,
     check_choice,
-    check_count,
     check_finite,
+    check_workspace,
     real_dtype,
     to_numpy,
 )
@@ -105,7 +105,7 @@ def kendall_gram(
     if pairs is not None:
         check_choice(missing, "missing", MISSING)
         check_choice(method, "method", METHODS)
-        check_count(workspace, "workspace", least=2**10, unit="bytes")
+        workspace = check_workspace(workspace)
         if missing != "raise" or kind is not None or kind_y is not None:
             raise ValueError(
                 f"pairs needs complete rankings, missing='raise' without kind; got missing={missing!r}, kind={kind!r}, "
@@ -114,10 +114,10 @@ def kendall_gram(
         if method in ("signs", "inversions"):
             raise RuntimeError(f"method={method!r} has no engine for pairs, which torch multiplies; use method='auto'")
         return weighted_kendall(X, Y, pairs, variant=variant, workspace=workspace)
-    counts, pair = count_pairs(
+    result, pair = all_pairs(
         X,
         Y,
-        strict=False,
+        Quantity(variant),
         missing=missing,
         method=method,
         workspace=workspace,
@@ -125,13 +125,7 @@ def kendall_gram(
         kind=kind,
         kind_y=kind_y,
     )
-
-    def kernel(c: Counts) -> Tensor:
-        # The root of the product, not the product of roots: then equal counts give exactly 1.
-        squared = c.pairs.to(torch.float64) ** 2 if variant == "a" else c.strict_x.to(torch.float64) * c.strict_y
-        return c.score / _root(squared).clamp_(min=1)  # where the scale is 0, so is the score
-
-    return pair.wrap(without_gradient(_by_rows(counts, kernel, pair.dtype), pair.X, pair.Y))
+    return pair.wrap(result[0])
 
 
 def kendall_distance(
@@ -177,37 +171,18 @@ def kendall_distance(
             NaN.
     """
     check_finite(tie_penalty, "tie_penalty", 0)
-    result, pair = distance_tensor(
+    result, pair = all_pairs(
         X,
         Y,
-        tie_penalty=tie_penalty,
-        normalize=normalize,
+        Quantity("distance", as_float(tie_penalty), bool(normalize)),
         missing=missing,
-        kind=kind,
-        kind_y=kind_y,
         method=method,
         workspace=workspace,
         progress=progress,
+        kind=kind,
+        kind_y=kind_y,
     )
-    return pair.wrap(result)
-
-
-def distance_tensor(
-    X: Scores, Y: Scores | None, *, tie_penalty: float, normalize: bool, exact: bool = False, **counting: Any
-) -> tuple[Tensor, ScorePair]:
-    """The distances of :func:`kendall_distance` as a tensor, in the dtype of results or, if ``exact``, in float64."""
-    counts, pair = count_pairs(X, Y, strict=tie_penalty != 0.25, **counting)
-
-    def distance(c: Counts) -> Tensor:
-        if tie_penalty == 0.25:  # n_d + t / 4 needs no joint ties: they cancel
-            pairs = (c.strict_x + c.strict_y - 2 * c.score).to(torch.float64).clamp_(min=0) / 4
-        else:
-            one_sided = (c.strict_x + c.strict_y - 2 * c.strict_xy).to(torch.float64)  # else times a float: float32
-            pairs = (c.strict_xy - c.score).to(torch.float64) / 2 + tie_penalty * one_sided
-        return pairs / c.pairs.clamp(min=1) if normalize else pairs
-
-    dtype = torch.float64 if exact else torch.promote_types(pair.dtype, torch.float32)
-    return without_gradient(_by_rows(counts, distance, dtype), pair.X, pair.Y), pair
+    return pair.wrap(result[0])
 
 
 def pair_counts(
@@ -237,16 +212,17 @@ def pair_counts(
     Raises:
         ValueError, TypeError, RuntimeError: as :func:`kendall_gram`.
     """
-    c, pair = count_pairs(X, Y, strict=True, missing=missing, method=method, workspace=workspace, progress=progress)
-    score, both = c.score.to(torch.int64), c.strict_xy.to(torch.int64)
-    classes = (
-        (both + score) // 2,
-        (both - score) // 2,
-        c.strict_y - both,
-        c.strict_x - both,
-        c.pairs - c.strict_x - c.strict_y + both,
+    classes, pair = all_pairs(
+        X,
+        Y,
+        Quantity("counts"),
+        missing=missing,
+        method=method,
+        workspace=workspace,
+        progress=progress,
+        dtype=torch.int64,
     )
-    return PairCounts(*(pair.wrap(count) for count in classes))
+    return PairCounts(*(pair.wrap(count) for count in classes.unbind(0)))
 
 
 def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
@@ -277,23 +253,6 @@ def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
     signs = (ranks[..., i] - ranks[..., j]).sign_()
     squared_norm = strict[..., None] if variant == "b" else torch.full_like(strict[..., None], n * (n - 1) // 2)
     features = signs / squared_norm.clamp(min=1).to(torch.float64).sqrt()
-    features = without_gradient(features.to(real_dtype(scores, foreign=foreign)), scores)
+    features = features.to(real_dtype(scores, foreign=foreign))
+    features = without_gradient(features, scores, what="signs of pairs are")
     return to_numpy(features) if foreign else features
-
-
-def _by_rows(counts: Counts, quantity: Callable[[Counts], Tensor], dtype: torch.dtype) -> Tensor:
-    """Evaluate ``quantity`` in float64, block by block of rows, into a result of ``dtype``."""
-    if torch.compiler.is_compiling():  # the compiler fuses the temporaries away
-        return quantity(counts).to(dtype)
-    result = torch.empty(counts.score.shape, dtype=dtype, device=counts.score.device)
-    for rows, block in counts.row_blocks():
-        result[..., rows, :] = quantity(block)
-    return result
-
-
-def _root(squared: Tensor) -> Tensor:
-    """Square root in place; on the CPU by NumPy, since torch wakes its threads for as few as 2,048 roots."""
-    if type(squared) is not Tensor or squared.device.type != "cpu" or torch.compiler.is_compiling():
-        return squared.sqrt_()
-    np.sqrt(squared.numpy(), out=squared.numpy())
-    return squared

@@ -6,19 +6,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.partial import (
-    Kind,
+from torchrank.kernels.partial import Kind, kinds_of_rows
+from torchrank.ops.engines import why_missing
+from torchrank.ops.expected_signs import (
+    ITEM_BYTES,
+    PAIR_BYTES,
     PartialRankings,
     RowKinds,
     expected_signs_product,
-    kinds_of_rows,
     partial_rankings,
 )
-from torchrank.kernels.partial_tiles import ITEM_BYTES, PAIR_BYTES, square_tiles, tile_side
-from torchrank.ops.engines import why_missing
 from torchrank.ops.pair_counts import WORKSPACE
+from torchrank.ops.tiles import plan_tiles, square_side
 from torchrank.rankings.convert import as_orders
-from torchrank.rankings.validate import Matrix, check_choice, check_count, to_numpy
+from torchrank.rankings.validate import Matrix, check_choice, check_count, check_workspace, to_numpy
 
 Orders = Tensor | np.ndarray | Sequence[Sequence[int]]
 _MOST_ITEMS = 2**53
@@ -60,7 +61,7 @@ def partial_kendall_gram(
         TypeError: indices that are not integers.
     """
     check_choice(variant, "variant", ("a", "b"))
-    check_count(workspace, "workspace", least=2**10, unit="bytes")
+    workspace = check_workspace(workspace)
     check_count(n_items, "n_items", least=2)
     if n_items > _MOST_ITEMS:
         raise ValueError(f"n_items={n_items} is too large; beyond 2^53 float64 does not tell numbers of items apart")
@@ -82,7 +83,7 @@ def partial_kendall_gram(
     self_x, self_y = _self_kernels(x, kinds_x, n_items), _self_kernels(x if y is None else y, kinds_y, n_items)
     numbered_x, numbered_y, columns = _numbered(x, y)
     side = max(len(x), 0 if y is None else len(y), 1)
-    if tile_side(ITEM_BYTES * columns, side, workspace) == side:
+    if square_side(ITEM_BYTES * columns, PAIR_BYTES, workspace // 2) >= side:
         product = _dense_product(numbered_x, kinds_x, numbered_y, kinds_y, columns, n_items, workspace)
     elif x.device.type == "cpu" and not why_missing("cpu"):
         from torchrank.cpu.partial_orders import partial_orders  # numba takes half a second to import
@@ -143,14 +144,16 @@ def _tiled_product(x: Tensor, kinds_x: RowKinds, y: Tensor | None, kinds_y: RowK
     """By matrices of a few rankings and the items that they list."""
     other = x if y is None else y
     product = torch.empty((len(x), len(other)), dtype=torch.float64, device=x.device)
-    most = max(1, x.shape[1] + other.shape[1])  # different items for each row of a tile
-    side = tile_side(0, max(len(x), len(other), 1), workspace, pair_bytes=PAIR_BYTES + ITEM_BYTES * most)
-    for rows, columns in square_tiles(len(x), len(other), side, symmetric=y is None):
-        diagonal = y is None and rows == columns
+    items = max(1, x.shape[1] + other.shape[1])  # different ones for each row of a tile, and so for each pair
+    pair_bytes = PAIR_BYTES + 2 * ITEM_BYTES * items
+    shape = (1, len(x), len(other))
+    for tile in plan_tiles(shape, symmetric=y is None, row_bytes=0, pair_bytes=pair_bytes, room=workspace // 2):
+        rows, columns = tile.rows, tile.columns
+        diagonal = y is None and tile.on_diagonal
         one, two, listed = _numbered(x[rows], None if diagonal else other[columns])
         of_one, of_two = (kinds._replace(top=kinds.top[part]) for kinds, part in ((kinds_x, rows), (kinds_y, columns)))
-        tile = _dense_product(one, of_one, two, of_two, listed, n, max(1, workspace // 2))
-        product[rows, columns] = tile
-        if y is None and not diagonal:
-            product[columns, rows] = tile.mT
+        part = _dense_product(one, of_one, two, of_two, listed, n, max(1, workspace // 2))
+        product[rows, columns] = part
+        if tile.mirrored:
+            product[columns, rows] = part.mT
     return product

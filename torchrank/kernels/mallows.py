@@ -3,11 +3,13 @@
 import torch
 from torch import Tensor
 
-from torchrank.kernels.kendall import distance_tensor
+from torchrank.kernels.all_pairs import all_pairs
+from torchrank.kernels.gradient import needs_derivative
 from torchrank.kernels.partial import Kind
-from torchrank.ops.concentration import checked_concentration
+from torchrank.ops.checks import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
-from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_finite
+from torchrank.ops.quantities import Quantity
+from torchrank.rankings.validate import Matrix, Scores, as_float, check_at_least, check_finite
 
 
 def mallows_gram(
@@ -39,7 +41,8 @@ def mallows_gram(
     Args:
         X: as for :func:`torchrank.kendall_gram`, as are all arguments that are not named here.
         Y: see there.
-        lam: at least 0; a tensor may require a gradient, and may have any shape that broadcasts to the result.
+        lam: at least 0; a tensor may require a gradient, for which all distances are kept in float64, and may have any
+            shape that broadcasts with the result.
         tie_penalty: p, at least 1/4.
         normalize: divide distances by n(n-1)/2, or by the number of pairs of common items.
         missing: see there; "pairwise" does not give a positive semi-definite matrix. With "interleaving" and "topk"
@@ -60,21 +63,41 @@ def mallows_gram(
     """
     check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
     check_finite(tie_penalty, "tie_penalty", 0.25)
-    if isinstance(lam, Tensor):
-        lam = checked_concentration(lam)
-    else:
-        check_finite(lam, "lam", 0)
-    distance, pair = distance_tensor(
+    concentration = _as_concentration(lam)
+    direct = concentration.ndim == 0 and not torch.compiler.is_compiling() and not needs_derivative(concentration)
+    result, pair = all_pairs(
         X,
         Y,
-        tie_penalty=tie_penalty,
-        normalize=normalize,
-        exact=True,  # a rounded distance would be multiplied by lam
+        Quantity("mallows" if direct else "distance", as_float(tie_penalty), bool(normalize)),
         missing=missing,
-        kind=kind,
-        kind_y=kind_y,
         method=method,
         workspace=workspace,
         progress=progress,
+        kind=kind,
+        kind_y=kind_y,
+        dtype=None if direct else torch.float64,  # a rounded distance would be multiplied by lam
+        lam=concentration if direct else None,
     )
-    return pair.wrap(torch.mul(distance, -lam).exp_().to(pair.dtype))
+    if direct:
+        return pair.wrap(result[0])
+    _check_broadcasts(concentration, result[0])
+    return pair.wrap(torch.mul(result[0], -concentration.to(torch.float64)).exp().to(pair.dtype))
+
+
+def _as_concentration(lam: object) -> Tensor:
+    if not isinstance(lam, Tensor):
+        check_finite(lam, "lam", 0)
+        return torch.tensor(as_float(lam), dtype=torch.float64, device="cpu")
+    if lam.is_complex() or lam.dtype == torch.bool:
+        raise TypeError(f"lam has dtype {lam.dtype}; expected real numbers")
+    return checked_concentration(lam if lam.is_floating_point() else lam.to(torch.float64))
+
+
+def _check_broadcasts(lam: Tensor, distances: Tensor) -> None:
+    try:
+        torch.broadcast_shapes(lam.shape, distances.shape)
+    except RuntimeError:
+        raise ValueError(
+            f"lam has shape {tuple(lam.shape)}, which does not broadcast with {tuple(distances.shape)}, the shape of "
+            "the result; one number, or for one of each batch lam[:, None, None]"
+        ) from None

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from torchrank.kernels.counts import MISSING
+from torchrank.kernels.all_pairs import MISSING
 from torchrank.kernels.kendall import VARIANTS, kendall_gram
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.ops.pair_counts import METHODS

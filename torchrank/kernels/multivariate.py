@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
-from torchrank.ops.simplex import simplex_weights
+from torchrank.ops.checks import simplex_weights
 from torchrank.rankings.validate import Matrix, Scores, check_count, check_finite, from_array, to_numpy
 
 Kernel = Callable[[Scores, Scores | None], Matrix]

@@ -8,18 +8,21 @@ from torch import Tensor
 
 from torchrank.kernels.batches import one_batch
 from torchrank.kernels.smoothed_sampling import ESTIMATORS, Jitters
+from torchrank.ops.checks import complete_scores, positive_window
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.reference.smoothed import NOISES
-from torchrank.ops.smoothed import METHODS, complete_scores, positive_window
+from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
 from torchrank.rankings.validate import (
     Matrix,
     Scores,
     as_array,
+    as_float,
     as_scores,
     check_choice,
     check_count,
     check_positive,
+    check_workspace,
     real_dtype,
     score_pair,
     to_numpy,
@@ -101,7 +104,7 @@ def smoothed_kendall_gram(
     """
     check_choice(noise, "noise", tuple(NOISES))
     check_choice(method, "method", (*METHODS, "monte_carlo"))
-    check_count(workspace, "workspace", least=2**10, unit="bytes")
+    workspace = check_workspace(workspace)
     pair = score_pair(_as_doubles(X, "X"), None if Y is None else _as_doubles(Y, "Y"))
     width = _one_window(window)
     sampled = method == "monte_carlo"
@@ -118,10 +121,12 @@ def smoothed_kendall_gram(
         result = smoothed_gram_op(flat_x, flat_y, width, noise, method, workspace, progress)
         return pair.wrap(result.reshape(shape).to(pair.dtype))
     check_choice(estimator, "estimator", tuple(ESTIMATORS))
+    if n_samples is None:
+        raise ValueError("method='monte_carlo' needs n_samples, the number of jitters that it draws of every row")
     check_count(n_samples, "n_samples", least=2 if unbiased_diagonal else 1, unit="jitters of every row")
     if unbiased_diagonal and y is not None:
         raise ValueError("unbiased_diagonal=True is for Y=None: with another Y every entry is unbiased already")
-    jitters = Jitters(width, noise, int(n_samples or 0), generator)
+    jitters = Jitters(width, noise, int(n_samples), generator)
     return pair.wrap(ESTIMATORS[estimator](x, y, jitters, unbiased_diagonal, workspace, progress).to(pair.dtype))
 
 
@@ -180,7 +185,7 @@ def _one_window(window: float | Tensor) -> Tensor:
             )
         return positive_window(window.reshape(()))
     check_positive(window, "window")
-    return positive_window(torch.tensor(float(window), dtype=torch.float64))
+    return torch.tensor(as_float(window), dtype=torch.float64, device="cpu")
 
 
 def _working_dtype(*sides: Tensor) -> torch.dtype:

@@ -1,8 +1,11 @@
 """The op that refuses unranked items on both sides of a Gram matrix at once, and tells what else it saw."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from torchrank.ops.circumstances import implement
 from torchrank.rankings import validate
 
 torch.library.define(
@@ -35,7 +38,6 @@ def _fake(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None
     return torch.empty(2 if x.device.type == "cuda" else 0, dtype=torch.bool, device="cpu")
 
 
-@torch.library.impl("torchrank::refuse_unranked", "default")
 def _on_any_device(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str) -> Tensor:
     validate.refuse_unranked(x, "X", remedy)
     if y is not None:
@@ -43,7 +45,6 @@ def _on_any_device(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tens
     return torch.empty(0, dtype=torch.bool)
 
 
-@torch.library.impl("torchrank::refuse_unranked", "cuda")
 def _on_cuda(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str) -> Tensor:
     return look_once(x, strict_x, y, strict_y, remedy)
 
@@ -60,3 +61,16 @@ def look_once(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | 
         if not complete:
             validate.refuse_unranked(ranks, name, remedy)
     return answers[1::2].clone()
+
+
+implement("refuse_unranked", "default", _on_any_device)
+implement("refuse_unranked", "cuda", _on_cuda)
+
+
+def _vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Tensor, None]:
+    """The rows of all calls at once: what holds for all of them holds for each."""
+    moved = (arg if dim is None else arg.movedim(dim, 0) for arg, dim in zip(args, in_dims, strict=True))
+    return refuse_unranked(*moved), None
+
+
+torch.library.register_vmap("torchrank::refuse_unranked", _vmap)

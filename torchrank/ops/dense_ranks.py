@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from torchrank.ops.circumstances import implement, vmap_as_batch
 from torchrank.ops.engines import why_missing
 from torchrank.rankings import ties, validate
 
@@ -24,12 +25,10 @@ def _fake(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
     return ranks, torch.empty(scores.shape[:-1], dtype=torch.int64, device=scores.device)
 
 
-@torch.library.impl("torchrank::dense_ranks", "default")
 def _on_any_device(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
     return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
 
 
-@torch.library.impl("torchrank::dense_ranks", "cpu")
 def _on_cpu(scores: Tensor, unranked: str, name: str) -> tuple[Tensor, Tensor]:
     if why_missing("cpu"):
         return _checked(scores, ties.dense_ranks(ties.sortable(scores)), unranked, name)
@@ -42,3 +41,8 @@ def _checked(scores: Tensor, ranked: tuple[Tensor, Tensor], unranked: str, name:
     if unranked != "allow" and scores.is_floating_point():
         validate.refuse_unranked(ranked[0], name, unranked)
     return ranked
+
+
+implement("dense_ranks", "default", _on_any_device)
+implement("dense_ranks", "cpu", _on_cpu)
+vmap_as_batch("dense_ranks")

@@ -1,15 +1,14 @@
 """The op behind every Kendall quantity: exact concordance scores between all rankings of two batches."""
 
 import warnings
-from collections.abc import Callable
-from functools import wraps
 from importlib.util import find_spec
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from torchrank.ops.circumstances import implement, vmap_as_batch
 from torchrank.ops.engines import why_missing
+from torchrank.ops.memory import explaining_memory
 from torchrank.ops.reference.pair_counts import pair_counts as reference_engine
 from torchrank.ops.reference.pair_counts import score_dtype
 
@@ -61,36 +60,14 @@ def _fake(
     return score, torch.empty(shape if strict else (shape[0], 0, 0), dtype=dtype, device=x.device)
 
 
-def _explaining_memory(engine: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., tuple[Tensor, Tensor]]:
-    """Say how large the result is, and what to do, where memory for it cannot be had."""
-
-    @wraps(engine)
-    def explained(x: Tensor, y: Tensor | None, *settings: Any) -> tuple[Tensor, Tensor]:
-        try:
-            return engine(x, y, *settings)
-        except (RuntimeError, MemoryError) as error:
-            if not isinstance(error, (torch.OutOfMemoryError, MemoryError)) and "allocate" not in str(error):
-                raise
-            b, m, m2 = x.shape[0], x.shape[1], (x if y is None else y).shape[1]
-            size = b * m * m2 * torch.empty(0, dtype=score_dtype(x.shape[2])).element_size() / 2**30
-            raise torch.OutOfMemoryError(
-                f"no memory on {x.device} for the counts of {m} x {m2} rankings ({b} batches, {size:.1f} GiB): "
-                "compute the matrix in blocks, f(X, Y[start:stop])"
-            ) from error
-
-    return explained
-
-
-@torch.library.impl("torchrank::pair_counts", "default")
-@_explaining_memory
+@explaining_memory
 def _on_any_device(
     x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool, untied: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     return _reference_or_refuse(x, y, strict, method, workspace)
 
 
-@torch.library.impl("torchrank::pair_counts", "cpu")
-@_explaining_memory
+@explaining_memory
 def _on_cpu(
     x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool, untied: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -101,25 +78,23 @@ def _on_cpu(
     return engine(x, y, strict, method, workspace, progress)
 
 
+@explaining_memory
+def _on_cuda(
+    x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool, untied: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    if method == "reference" or why_missing("cuda"):
+        return _reference_or_refuse(x, y, strict, method, workspace)
+    from kernels_triton.pair_counts import launch
+
+    plain = None if untied is None or untied.numel() == 0 else (bool(untied[0]), bool(untied[1]))
+    return launch(x, y, strict=strict, method=method, workspace=workspace, plain=plain)
+
+
+implement("pair_counts", "default", _on_any_device)
+implement("pair_counts", "cpu", _on_cpu)
 if find_spec("triton") is not None:
-
-    @torch.library.impl("torchrank::pair_counts", "cuda")
-    @_explaining_memory
-    def _on_cuda(
-        x: Tensor,
-        y: Tensor | None,
-        strict: bool,
-        method: str,
-        workspace: int,
-        progress: bool,
-        untied: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        if method == "reference" or why_missing("cuda"):
-            return _reference_or_refuse(x, y, strict, method, workspace)
-        from kernels_triton.pair_counts import launch
-
-        plain = None if untied is None or untied.numel() == 0 else (bool(untied[0]), bool(untied[1]))
-        return launch(x, y, strict=strict, method=method, workspace=workspace, plain=plain)
+    implement("pair_counts", "cuda", _on_cuda)
+vmap_as_batch("pair_counts", axis=0)
 
 
 def _reference_or_refuse(

@@ -1,23 +1,18 @@
-"""The ops of the smoothed Kendall kernel: checks of its inputs, the Gram matrix and, as an op apart, its gradient."""
+"""The ops of the smoothed Kendall kernel: the Gram matrix and, as an op apart, its gradient."""
 
-import math
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank.ops.circumstances import implement, vmap_as_batch, vmap_by_calls
 from torchrank.ops.engines import why_missing
 from torchrank.ops.reference import smoothed as reference
-from torchrank.rankings import validate
 
 METHODS = ("auto", "exact", "sweep", "reference")
 
-# Checks look at values, so they live in ops: graphs that torch.compile makes keep them.
-torch.library.define("torchrank::complete_scores", "(Tensor scores, str name) -> Tensor")
-torch.library.define("torchrank::positive_window", "(Tensor window) -> Tensor")
 torch.library.define(
     "torchrank::smoothed_gram",
     "(Tensor x, Tensor? y, Tensor window, str noise, str method, int workspace, bool progress) -> Tensor",
@@ -27,48 +22,6 @@ torch.library.define(
     "(Tensor gradient, Tensor x, Tensor? y, Tensor window, str noise, str method, int workspace)"
     " -> (Tensor, Tensor, Tensor)",
 )
-
-
-def complete_scores(scores: Tensor, name: str) -> Tensor:
-    """A copy of floating-point ``scores`` ``(..., m, n)``, gradient included; ``ValueError`` where one is NaN."""
-    return torch.ops.torchrank.complete_scores(scores, name)
-
-
-@torch.library.impl("torchrank::complete_scores", "default")
-def _complete(scores: Tensor, name: str) -> Tensor:
-    unranked = scores.isnan()
-    if bool(unranked.any()):
-        validate.refuse_unranked(-unranked.int(), name, "smoothing compares all pairs: complete or drop these rows")
-    return scores.clone()
-
-
-@torch.library.register_fake("torchrank::complete_scores")
-def _fake_complete(scores: Tensor, name: str) -> Tensor:
-    return torch.empty_like(scores)
-
-
-torch.library.register_autograd("torchrank::complete_scores", lambda ctx, gradient: (gradient, None))
-
-
-def positive_window(window: Tensor) -> Tensor:
-    """A copy of the one number ``window``, gradient included; ``ValueError`` unless it is positive and finite."""
-    return torch.ops.torchrank.positive_window(window)
-
-
-@torch.library.impl("torchrank::positive_window", "default")
-def _positive(window: Tensor) -> Tensor:
-    width = window.item()
-    if not 0 < width < math.inf:
-        raise ValueError(f"window={width!r} is out of range; it must be positive and finite")
-    return window.clone()
-
-
-@torch.library.register_fake("torchrank::positive_window")
-def _fake_positive(window: Tensor) -> Tensor:
-    return torch.empty_like(window)
-
-
-torch.library.register_autograd("torchrank::positive_window", lambda ctx, gradient: gradient)
 
 
 def smoothed_gram(
@@ -90,9 +43,12 @@ def smoothed_gram(
     multiplied by plain torch. A window outside of 2^-120 to 2^120 makes all devices compute in float64.
 
     Raises:
-        RuntimeError: ``method="sweep"`` without an engine for it; differentiating twice.
+        RuntimeError: ``method="sweep"`` without an engine for it.
     """
-    return torch.ops.torchrank.smoothed_gram(x, y, window, noise, method, workspace, progress)
+    from torchrank.ops.smoothed_autograd import SmoothedGram  # it builds on the ops, which are defined below
+
+    call = torch.ops.torchrank.smoothed_gram if torch.compiler.is_compiling() else SmoothedGram.apply
+    return call(x, y, window, noise, method, workspace, progress)
 
 
 def _gram(
@@ -113,9 +69,6 @@ def _gram(
     total = b * m * m2 * (n * (n - 1) // 2)
     with tqdm(desc="smoothed_gram", unit="product", unit_scale=True, total=total, disable=not progress) as bar:
         return reference.smoothed_gram(x, y, _maker(x, y, width, noise, method), workspace, bar.update).to(dtype)
-
-
-torch.library.impl("torchrank::smoothed_gram", "default", _gram)
 
 
 @torch.library.register_fake("torchrank::smoothed_gram")
@@ -140,9 +93,6 @@ def _gram_backward(
     make = _maker(x, y, width, noise, method)
     for_x, for_y, for_window = reference.smoothed_gram_backward(gradient.to(x.dtype), x, y, make, workspace)
     return for_x.to(dtype), for_y.to(dtype), for_window.to(window).reshape(window.shape)
-
-
-torch.library.impl("torchrank::smoothed_gram_backward", "default", _gram_backward)
 
 
 @torch.library.register_fake("torchrank::smoothed_gram_backward")
@@ -173,31 +123,13 @@ def _gram_backward_on_cuda(
     return for_x, for_y, for_window.to(window).reshape(window.shape)
 
 
+implement("smoothed_gram", "default", _gram)
+implement("smoothed_gram_backward", "default", _gram_backward)
 if find_spec("triton") is not None:
-    torch.library.impl("torchrank::smoothed_gram", "cuda", _gram_on_cuda)
-    torch.library.impl("torchrank::smoothed_gram_backward", "cuda", _gram_backward_on_cuda)
-
-
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    x, y, window, *ctx.settings, _ = inputs
-    ctx.save_for_backward(x, y, window)
-
-
-def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    x, y, window = ctx.saved_tensors
-    for_x, for_y, for_window = torch.ops.torchrank.smoothed_gram_backward(gradient, x, y, window, *ctx.settings)
-    return for_x, None if y is None else for_y, for_window, None, None, None, None
-
-
-def _refuse_second_order(ctx: Any, *gradients: Tensor) -> NoReturn:
-    raise RuntimeError(
-        "the smoothed kernel is differentiable once: its gradient has no gradient of its own, so do not use "
-        "create_graph=True; smoothed_features is differentiable any number of times"
-    )
-
-
-torch.library.register_autograd("torchrank::smoothed_gram", _backward, setup_context=_remember)
-torch.library.register_autograd("torchrank::smoothed_gram_backward", _refuse_second_order)
+    implement("smoothed_gram", "cuda", _gram_on_cuda)
+    implement("smoothed_gram_backward", "cuda", _gram_backward_on_cuda)
+vmap_as_batch("smoothed_gram", axis=0, shared=2)
+vmap_by_calls("smoothed_gram_backward")
 
 
 def _with_room(x: Tensor, y: Tensor | None, window: float) -> tuple[Tensor, Tensor | None]:

@@ -1,16 +1,20 @@
-"""The ops of Kendall kernels over weighted pairs of items: the check of the weights, the sums, and their gradient."""
+# pyright: reportIncompatibleMethodOverride=false
+# Derivatives take one argument for each input or output of forward, as torch documents, not the base class's *args.
+"""The ops of Kendall kernels over weighted pairs of items: sums that are linear in the weights, and their adjoint.
 
-from typing import Any, NamedTuple, NoReturn
+Each is the derivative of the other, so derivatives of every order and mode are calls of these two.
+"""
+
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from torchrank.ops.circumstances import implement, vmap_by_calls
 from torchrank.ops.reference.pair_counts import pair_blocks, signs
 
 _BYTES = 48  # of a row and a pair: its sign in int32, float32 and float64, and what comes of it
 
-# The check looks at values, so it lives in an op: graphs that torch.compile makes keep it.
-torch.library.define("torchrank::pair_weights", "(Tensor pairs) -> Tensor")
 torch.library.define(
     "torchrank::weighted_pairs", "(Tensor x, Tensor? y, Tensor weights, int workspace) -> (Tensor, Tensor, Tensor)"
 )
@@ -18,32 +22,6 @@ torch.library.define(
     "torchrank::weighted_pairs_backward",
     "(Tensor product, Tensor norms_x, Tensor norms_y, Tensor x, Tensor? y, Tensor weights, int workspace) -> Tensor",
 )
-
-
-def pair_weights(pairs: Tensor) -> Tensor:
-    """A copy of ``pairs`` ``(n, n)``, gradient included; ``ValueError`` unless they weight pairs of different items."""
-    return torch.ops.torchrank.pair_weights(pairs)
-
-
-@torch.library.impl("torchrank::pair_weights", "default")
-def _check(pairs: Tensor) -> Tensor:
-    for wrong, problem in (
-        (~((pairs >= 0) & (pairs < torch.inf)), "weights must be finite and at least 0"),
-        (torch.diag(pairs.diagonal() != 0), "an item is not compared with itself, so the diagonal must be 0"),
-        (pairs != pairs.mT, "pairs must be symmetric"),
-    ):
-        if bool(wrong.any()):
-            i, j = (int(k) for k in wrong.nonzero()[0])
-            raise ValueError(f"pairs has {pairs[i, j].item()!r} at ({i}, {j}); {problem}")
-    return pairs.clone()
-
-
-@torch.library.register_fake("torchrank::pair_weights")
-def _fake_check(pairs: Tensor) -> Tensor:
-    return torch.empty_like(pairs)
-
-
-torch.library.register_autograd("torchrank::pair_weights", lambda ctx, gradient: gradient)
 
 
 class WeightedPairs(NamedTuple):
@@ -55,18 +33,18 @@ class WeightedPairs(NamedTuple):
 
 
 def weighted_pairs(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int) -> WeightedPairs:
-    """Weighted sums over pairs i < j, differentiable once in the weights.
+    """Weighted sums over pairs i < j, differentiable in the weights.
 
     Args:
         x: ``(b, m, n)`` int32 dense ranks of complete rankings.
         y: ``(b, m2, n)``, or None for ``x`` itself (symmetric bit for bit).
-        weights: ``(n, n)`` float64, symmetric, at least 0. Pairs of weight 0 cost nothing, except in the gradient.
+        weights: ``(n, n)`` float64, symmetric. Pairs of weight 0 cost nothing, except in the gradient.
         workspace: bytes to use at most beside inputs and outputs.
     """
-    return WeightedPairs(*torch.ops.torchrank.weighted_pairs(x, y, weights, workspace))
+    call = torch.ops.torchrank.weighted_pairs if torch.compiler.is_compiling() else _Sums.apply
+    return WeightedPairs(*call(x, y, weights, workspace))
 
 
-@torch.library.impl("torchrank::weighted_pairs", "default")
 def _sums(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int) -> tuple[Tensor, Tensor, Tensor]:
     product, norms_x, norms_y = _fake_sums(x, y, weights, workspace)
     for part in (product, norms_x, norms_y):
@@ -93,7 +71,6 @@ def _fake_sums(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int) -> 
     return weights.new_empty(b, m, m2), weights.new_empty(b, m), weights.new_empty(b, 0 if y is None else m2)
 
 
-@torch.library.impl("torchrank::weighted_pairs_backward", "default")
 def _sums_backward(
     product: Tensor, norms_x: Tensor, norms_y: Tensor, x: Tensor, y: Tensor | None, weights: Tensor, workspace: int
 ) -> Tensor:
@@ -116,23 +93,82 @@ def _fake_backward(
     return torch.empty_like(weights)
 
 
+implement("weighted_pairs", "default", _sums)
+implement("weighted_pairs_backward", "default", _sums_backward)
+
+
+for _op in ("weighted_pairs", "weighted_pairs_backward"):
+    vmap_by_calls(_op)
+
+
+class _Sums(torch.autograd.Function):
+    """The sums, linear in the weights, with derivatives of every mode and order."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int) -> tuple[Tensor, Tensor, Tensor]:
+        return torch.ops.torchrank.weighted_pairs(x, y, weights, workspace)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        _remember(ctx, inputs, output)
+        ctx.save_for_forward(*inputs[:3])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        return None, None, _Adjoint.apply(*gradients, *ctx.saved_tensors, ctx.workspace), None
+
+    @staticmethod
+    def jvp(ctx: Any, for_x: None, for_y: None, tangent: Tensor, for_workspace: None) -> tuple[Tensor, ...]:
+        x, y, _ = ctx.saved_tensors
+        return _Sums.apply(x, y, _symmetric(tangent), ctx.workspace)
+
+
+class _Adjoint(torch.autograd.Function):
+    """The gradient for the weights, linear in the gradients of the sums."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(*inputs: Any) -> Tensor:
+        return torch.ops.torchrank.weighted_pairs_backward(*inputs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _remember(ctx, inputs[3:], ())
+        ctx.save_for_forward(*inputs[3:6])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        x, y, _ = ctx.saved_tensors
+        return *_Sums.apply(x, y, _symmetric(gradient), ctx.workspace), None, None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        x, y, weights = ctx.saved_tensors
+        sizes = torch.ops.torchrank.weighted_pairs(x, y, torch.zeros_like(weights), ctx.workspace)
+        sums = (zero if t is None else t for t, zero in zip(tangents[:3], sizes, strict=True))
+        return _Adjoint.apply(*sums, x, y, weights, ctx.workspace)
+
+
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     x, y, weights, ctx.workspace = inputs
     ctx.save_for_backward(x, y, weights)
 
 
-def _backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-    x, y, weights = ctx.saved_tensors
-    gradient = torch.ops.torchrank.weighted_pairs_backward(*gradients, x, y, weights, ctx.workspace)
+def _compiled_backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    gradient = torch.ops.torchrank.weighted_pairs_backward(*gradients, *ctx.saved_tensors, ctx.workspace)
     return None, None, gradient, None
 
 
-def _refuse_second_order(ctx: Any, *gradients: Tensor) -> NoReturn:
-    raise RuntimeError("the kernel of weighted pairs is differentiable once; do not use create_graph=True")
+# For graphs that torch.compile makes, which take no forward mode.
+torch.library.register_autograd("torchrank::weighted_pairs", _compiled_backward, setup_context=_remember)
 
 
-torch.library.register_autograd("torchrank::weighted_pairs", _backward, setup_context=_remember)
-torch.library.register_autograd("torchrank::weighted_pairs_backward", _refuse_second_order)
+def _symmetric(weights: Tensor) -> Tensor:
+    """The gradient is symmetric, half for each of two equal weights; so is the direction of a derivative."""
+    return (weights + weights.mT) / 2
 
 
 def _rows(x: Tensor, y: Tensor | None) -> int:

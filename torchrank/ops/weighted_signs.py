@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from torchrank.ops.circumstances import implement, vmap_as_batch
 from torchrank.ops.engines import why_missing
 from torchrank.ops.reference.weighted_signs import weighted_signs as reference_engine
 
@@ -33,15 +34,18 @@ def _fake(x: Tensor, y: Tensor, workspace: int) -> Tensor:
     return torch.empty((x.shape[0], x.shape[1], y.shape[1]), dtype=torch.int64, device=x.device)
 
 
-@torch.library.impl("torchrank::weighted_signs", "default")
 def _on_any_device(x: Tensor, y: Tensor, workspace: int) -> Tensor:
     return reference_engine(x, y, workspace)
 
 
-@torch.library.impl("torchrank::weighted_signs", "cpu")
 def _on_cpu(x: Tensor, y: Tensor, workspace: int) -> Tensor:
     if why_missing("cpu"):
         return reference_engine(x, y, workspace)
     from torchrank.cpu.weighted_signs import weighted_signs as engine  # numba takes half a second to import
 
     return engine(x, y, workspace)
+
+
+implement("weighted_signs", "default", _on_any_device)
+implement("weighted_signs", "cpu", _on_cpu)
+vmap_as_batch("weighted_signs", axis=0)

@@ -209,6 +209,12 @@ def as_float(value: Any) -> float:
         return math.copysign(math.inf, value > 0 or -1)
 
 
+def check_workspace(workspace: object) -> int:
+    """Bytes of workspace as ops take them, at most 2^62; raise unless they are an integer of at least 1024."""
+    check_count(workspace, "workspace", least=2**10, unit="bytes")
+    return min(int(workspace), 2**62)  # type: ignore[call-overload]
+
+
 def check_count(value: object, name: str, least: int, unit: str = "") -> None:
     """Raise unless ``value`` is an integer of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

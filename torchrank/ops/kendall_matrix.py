@@ -1,0 +1,227 @@
+"""The op behind Kendall kernels, distances and counts: what is wanted of all pairs of rows, tile by tile.
+
+Counts of a tile are divided before the next tile is counted, so that nothing but the result has the result's size.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from torchrank.ops.circumstances import implement, vmap_as_batch
+from torchrank.ops.expected_signs import ITEM_BYTES, PAIR_BYTES, RowKinds, expected_signs_product, partial_rankings
+from torchrank.ops.memory import explaining_memory
+from torchrank.ops.pair_counts import pair_counts
+from torchrank.ops.quantities import Counts, Quantity, values
+from torchrank.ops.tiles import Tile, parts_of_tile, plan_tiles
+
+# Stays in cache, and is as much as torch computes in the calling thread: its own threads, which spin while they wait
+# for each other, cost a busy machine many times what they gain here.
+_PART = 2**15
+_PART_BYTES = 64  # temporaries for each pair of rows while counts become results
+
+torch.library.define(
+    "torchrank::kendall_matrix",
+    "(Tensor x, Tensor strict_x, Tensor? top_x, Tensor? y, Tensor? strict_y, Tensor? top_y, Tensor? lam, "
+    "Tensor? untied, str missing, str name, float tie_penalty, bool normalize, ScalarType dtype, str method, "
+    "int workspace, bool progress) -> Tensor",
+)
+
+
+class Side(NamedTuple):
+    """One side of the matrix."""
+
+    ranks: Tensor  # (b, m, n) int32 dense ranks, -1 = unranked
+    strict: Tensor  # (b, m) int64, pairs of items ordered strictly
+    top: Tensor | None = None  # (b, m) bool, for expected signs: whether a row is "topk", else it is "interleaving"
+
+    def part(self, batches: slice, rows: slice) -> "Side":
+        """Some of its rows."""
+        top = None if self.top is None else self.top[batches, rows]
+        return Side(self.ranks[batches, rows], self.strict[batches, rows], top)
+
+
+class Counting(NamedTuple):
+    """How to count."""
+
+    missing: str  # "raise", "pairwise", or "expected" signs
+    method: str
+    workspace: int  # bytes
+    progress: bool
+    untied: Tensor | None = None  # what is known of both sides, see torchrank.ops.completeness.refuse_unranked
+
+
+def kendall_matrix(
+    x: Side, y: Side | None, quantity: Quantity, dtype: torch.dtype, counting: Counting, lam: Tensor | None = None
+) -> Tensor:
+    """``quantity`` of all pairs of rows, ``(1 or 5, b, m, m2)`` of ``dtype``; symmetric bit for bit without ``y``.
+
+    ``lam`` ``(b,)`` float64 is for "mallows". There is no derivative in anything.
+
+    Raises:
+        RuntimeError: the method has no engine on this device.
+        torch.OutOfMemoryError: the result does not fit.
+    """
+    return torch.ops.torchrank.kendall_matrix(
+        *x,
+        *((None, None, None) if y is None else y),
+        lam,
+        counting.untied,
+        counting.missing,
+        *quantity,
+        dtype,
+        counting.method,
+        counting.workspace,
+        counting.progress,
+    )
+
+
+@explaining_memory
+def _body(
+    x: Tensor,
+    strict_x: Tensor,
+    top_x: Tensor | None,
+    y: Tensor | None,
+    strict_y: Tensor | None,
+    top_y: Tensor | None,
+    lam: Tensor | None,
+    untied: Tensor | None,
+    missing: str,
+    name: str,
+    tie_penalty: float,
+    normalize: bool,
+    dtype: torch.dtype,
+    method: str,
+    workspace: int,
+    progress: bool,
+) -> Tensor:
+    one = Side(x, strict_x, top_x)
+    two = None if y is None or strict_y is None else Side(y, strict_y, top_y)
+    quantity = _simplest(Quantity(name, tie_penalty, normalize), one, two, missing)
+    result = _fake(x, strict_x, top_x, y, strict_y, top_y, lam, untied, missing, name, tie_penalty, normalize, dtype)
+    count, row_bytes, pair_bytes = _counter(missing, x, quantity)
+    tiles = plan_tiles(
+        tuple(result.shape[1:]), symmetric=y is None, row_bytes=row_bytes, pair_bytes=pair_bytes, room=workspace // 2
+    )
+    counting = Counting(missing, method, workspace, progress and len(tiles) == 1, untied)
+    for tile in tqdm(tiles, desc="kendall_matrix", unit="tile", disable=not progress or len(tiles) == 1):
+        rows = one.part(tile.batches, tile.rows)
+        columns = None if two is None and tile.on_diagonal else (two or one).part(tile.batches, tile.columns)
+        b, r, c = rows.strict.shape[0], rows.strict.shape[1], (columns or rows).strict.shape[1]
+        used = row_bytes * b * (r + c) + pair_bytes * b * r * c
+        left = counting._replace(workspace=max(workspace // 4, workspace - used))
+        _fill(result, tile, count(rows, columns, quantity, left), quantity, lam, workspace)
+    return result
+
+
+def _fake(
+    x: Tensor,
+    strict_x: Tensor,
+    top_x: Tensor | None,
+    y: Tensor | None,
+    strict_y: Tensor | None,
+    top_y: Tensor | None,
+    lam: Tensor | None,
+    untied: Tensor | None,
+    missing: str,
+    name: str,
+    tie_penalty: float,
+    normalize: bool,
+    dtype: torch.dtype,
+    *counting: object,
+) -> Tensor:
+    parts = len(Quantity(name).transposed)
+    return torch.empty(parts, x.shape[0], x.shape[1], (x if y is None else y).shape[1], dtype=dtype, device=x.device)
+
+
+implement("kendall_matrix", "default", _body)
+torch.library.register_fake("torchrank::kendall_matrix", _fake)
+vmap_as_batch("kendall_matrix", axis=1)
+
+
+def _simplest(quantity: Quantity, x: Side, y: Side | None, missing: str) -> Quantity:
+    """On the CPU, where asking costs nothing, "a" in place of its equal "b" if no complete row has ties."""
+    n = x.ranks.shape[2]
+    if quantity.name != "b" or missing != "raise" or x.strict.device.type != "cpu":
+        return quantity
+    strict = [side.strict.numpy() for side in (x, y) if side is not None]
+    return quantity._replace(name="a") if all((s == n * (n - 1) // 2).all() for s in strict) else quantity
+
+
+Counter = Callable[[Side, Side | None, Quantity, Counting], Counts]
+
+
+def _counter(missing: str, x: Tensor, quantity: Quantity) -> tuple[Counter, int, int]:
+    """What counts a tile, and the bytes it takes for each row of either side and each pair of rows."""
+    n = x.shape[2]
+    if missing == "pairwise":
+        return _pairwise, 48 * n, 56
+    if missing == "expected":
+        return _expected, ITEM_BYTES * n, PAIR_BYTES
+    return _complete, 0, (4 if n <= 65_536 else 8) * (2 if quantity.needs_strict else 1)
+
+
+def _complete(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -> Counts:
+    score, both = _op(x.ranks, None if y is None else y.ranks, quantity.needs_strict, counting)
+    n = x.ranks.shape[2]
+    pairs = torch.full((1, 1, 1), n * (n - 1) // 2, dtype=torch.int64, device=score.device)
+    return Counts(score, x.strict[:, :, None], (y or x).strict[:, None, :], both, pairs)
+
+
+def _pairwise(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -> Counts:
+    """Counts over commonly ranked items.
+
+    A pair that y ranks is ordered strictly by y with its ties broken, so the pairs that x orders strictly among those
+    are the ones ordered strictly by x and the tie-broken y.
+    """
+    score, both = _op(x.ranks, None if y is None else y.ranks, True, counting)
+    other = (y or x).ranks
+    strict_x = _op(x.ranks, _break_ties(other), True, counting)[1]
+    strict_y = strict_x.mT if y is None else _op(_break_ties(x.ranks), other, True, counting)[1]
+    common = ((x.ranks >= 0).to(torch.float64) @ (other >= 0).to(torch.float64).mT).to(torch.int64)
+    return Counts(score, strict_x, strict_y, both, common * (common - 1) // 2)
+
+
+def _expected(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -> Counts:
+    """Expected signs in place of signs: the convolution kernel and its self-kernels, times the number of pairs."""
+    n = x.ranks.shape[2]
+
+    def prepared(side: Side):
+        assert side.top is not None
+        return partial_rankings(side.ranks, side.strict, RowKinds(side.top, not bool(side.top.all())), n)
+
+    one = prepared(x)
+    two = None if y is None else prepared(y)
+    product = expected_signs_product(one, two, counting.method, counting.workspace, counting.progress)
+    pairs = torch.full((1, 1, 1), n * (n - 1) // 2, dtype=torch.int64, device=product.device)
+    self_y = (one if two is None else two).self_kernel
+    return Counts(product, one.self_kernel[:, :, None], self_y[:, None, :], product.new_empty(0), pairs)
+
+
+def _op(x: Tensor, y: Tensor | None, strict: bool, counting: Counting) -> tuple[Tensor, Tensor]:
+    return pair_counts(x, y, strict, counting.method, counting.workspace, counting.progress, counting.untied)
+
+
+def _break_ties(ranks: Tensor) -> Tensor:
+    """The same rankings with ties broken by item index; unranked items stay so."""
+    order = ranks.argsort(dim=-1, stable=True)
+    positions = torch.arange(ranks.shape[-1], dtype=torch.int32, device=ranks.device).expand(ranks.shape)
+    unranked = ranks < 0  # they sort first
+    untied = torch.empty_like(ranks).scatter_(-1, order, positions) - unranked.sum(-1, keepdim=True, dtype=torch.int32)
+    return untied.masked_fill_(unranked, -1)
+
+
+def _fill(result: Tensor, tile: Tile, counts: Counts, quantity: Quantity, lam: Tensor | None, workspace: int) -> None:
+    """Turn the counts of a tile into results, part by part."""
+    most = max(1, workspace // 4 // _PART_BYTES)
+    most = min(most, _PART) if result.device.type == "cpu" else most
+    lam = None if lam is None else lam[tile.batches]
+    whole = result[:, tile.batches, tile.rows, tile.columns]
+    mirror = result[:, tile.batches, tile.columns, tile.rows].mT if tile.mirrored else None
+    for where in parts_of_tile(counts.score.shape, most, square=tile.mirrored):
+        for k, value in enumerate(values(counts, where, quantity, lam)):
+            whole[(k, *where)] = value
+            if mirror is not None:
+                mirror[(quantity.transposed[k], *where)] = value

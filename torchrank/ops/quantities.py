@@ -1,0 +1,91 @@
+"""From pair counts to the numbers that users ask for: the one place where counts meet arithmetic, widened first."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+NAMES = ("a", "b", "distance", "mallows", "counts")
+
+
+class Quantity(NamedTuple):
+    """What is wanted of every pair of rows."""
+
+    name: str  # one of NAMES: a Kendall kernel, the distance d, e^(-lam d), or five numbers of pairs
+    tie_penalty: float = 0.25
+    normalize: bool = False  # the distance as a share of the pairs of items
+
+    @property
+    def needs_strict(self) -> bool:
+        """Whether pairs ordered strictly by both rankings have to be counted."""
+        return self.name == "counts" or (self.name in ("distance", "mallows") and self.tie_penalty != 0.25)
+
+    @property
+    def transposed(self) -> tuple[int, ...]:
+        """For each result which one it is when the two rankings change places."""
+        return (0, 1, 3, 2, 4) if self.name == "counts" else (0,)
+
+
+class Counts(NamedTuple):
+    """Pair counts of all row pairs of a tile, as numbers that broadcast to ``(b, m, m2)``, of any width.
+
+    With s_ij the sign of x_i - x_j and t_ij that of y_i - y_j over pairs i < j that both rows rank, or with expected
+    signs in their place:
+    """
+
+    score: Tensor  # sum of s t: concordant - discordant, (b, m, m2)
+    strict_x: Tensor  # sum of s^2, (b, m, 1) for complete rankings
+    strict_y: Tensor  # sum of t^2, (b, 1, m2) for complete rankings
+    strict_xy: Tensor  # sum of s^2 t^2: concordant + discordant; no elements unless asked for
+    pairs: Tensor  # number of pairs, n(n-1)/2 and (1, 1, 1) for complete rankings
+
+    def part(self, where: tuple[slice, slice, slice], dtype: torch.dtype) -> "Counts":
+        """Some of them, in float64 or int64: int32 holds the counts, but not twice their sums."""
+        return Counts(*(self._cut(part, where).to(dtype, copy=True) for part in self))
+
+    def _cut(self, part: Tensor, where: Iterable[slice]) -> Tensor:
+        if not part.numel():
+            return part
+        return part[tuple(slice(None) if size == 1 else s for size, s in zip(part.shape, where, strict=True))]
+
+
+def values(counts: Counts, where: tuple[slice, slice, slice], quantity: Quantity, lam: Tensor | None) -> list[Tensor]:
+    """``quantity`` of a part of a tile, float64, or int64 for numbers of pairs; ``lam`` is ``(b,)``."""
+    if quantity.name == "counts":
+        return _classes(counts.part(where, torch.int64))
+    c = counts.part(where, torch.float64)
+    if quantity.name in ("a", "b"):
+        # The root of the product, not the product of roots: then equal counts give exactly 1.
+        scale = c.pairs if quantity.name == "a" else _root(c.strict_x * c.strict_y)
+        return [c.score.div_(scale.clamp_(min=1))]  # where the scale is 0, so is the score
+    if quantity.tie_penalty == 0.25:  # n_d + t / 4 needs no joint ties: they cancel
+        distance = c.score.mul_(-2).add_(c.strict_x).add_(c.strict_y).clamp_(min=0).div_(4)
+    else:
+        one_sided = (c.strict_xy * -2).add_(c.strict_x).add_(c.strict_y)
+        distance = c.strict_xy.sub_(c.score).div_(2).add_(one_sided, alpha=quantity.tie_penalty)
+    if quantity.normalize:
+        distance.div_(c.pairs.clamp_(min=1))
+    if lam is not None:
+        distance.mul_(-lam[where[0], None, None]).exp_()
+    return [distance]
+
+
+def _classes(c: Counts) -> list[Tensor]:
+    """Concordant, discordant, tied in x only, tied in y only, tied in both."""
+    return [
+        (c.strict_xy + c.score) // 2,
+        (c.strict_xy - c.score) // 2,
+        c.strict_y - c.strict_xy,
+        c.strict_x - c.strict_xy,
+        c.pairs - c.strict_x - c.strict_y + c.strict_xy,
+    ]
+
+
+def _root(squared: Tensor) -> Tensor:
+    """Square root in place; on the CPU by NumPy, since torch wakes its threads for as few as 2,048 roots."""
+    if squared.device.type != "cpu":
+        return squared.sqrt_()
+    np.sqrt(squared.numpy(), out=squared.numpy())
+    return squared
