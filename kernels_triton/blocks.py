@@ -22,7 +22,9 @@ class Block(NamedTuple):
         return x[self.batch, self.x], (x if y is None else y)[self.batch, self.y]
 
 
-def blocks(x: Tensor, y: Tensor | None, row_bytes: int, pair_bytes: int, workspace: int) -> Iterator[Block]:
+def blocks(
+    x: Tensor, y: Tensor | None, row_bytes: int, pair_bytes: int, workspace: int, padding: int = 1
+) -> Iterator[Block]:
     """Cut ``(b, m, n)`` against ``(b, m2, n)`` into launches that fit three quarters of the workspace.
 
     Args:
@@ -31,10 +33,11 @@ def blocks(x: Tensor, y: Tensor | None, row_bytes: int, pair_bytes: int, workspa
         row_bytes: scratch that a prepared ranking takes; rankings share half of the workspace.
         pair_bytes: scratch for each pair of rankings in a launch, together at most a quarter.
         workspace: bytes; one pair of rankings is launched however small it is.
+        padding: rankings of each side of each batch entry are made up to a multiple of this.
     """
     b, m, _ = x.shape
     m2 = m if y is None else y.shape[1]
-    rows = max(2, workspace // 2 // row_bytes)
+    rows = max(2 * padding, workspace // 2 // row_bytes // padding * padding)
     pairs = min(max(1, workspace // 4 // max(pair_bytes, 1)), _MOST_PAIRS)
     if y is None:
         step_x = step_y = min(m, rows // 2, isqrt(pairs))
@@ -43,7 +46,7 @@ def blocks(x: Tensor, y: Tensor | None, row_bytes: int, pair_bytes: int, workspa
         step_x = min(m, rows - step_y, pairs // step_y)
     batch = 1
     if step_x == m and step_y == m2:
-        batch = min(rows // (m + m2), pairs // (m * m2))
+        batch = max(1, min(rows // (_round_up(m, padding) + _round_up(m2, padding)), pairs // (m * m2)))
     for first in range(0, b, batch):
         for i in range(0, m, step_x):
             for j in range(i if y is None else 0, m2, step_y):
@@ -53,3 +56,7 @@ def blocks(x: Tensor, y: Tensor | None, row_bytes: int, pair_bytes: int, workspa
                     slice(j, j + step_y),
                     symmetric=y is None and i == j,
                 )
+
+
+def _round_up(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple

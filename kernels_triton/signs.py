@@ -147,7 +147,7 @@ def signs(
     tile = tile or tiles.sign_tile(arch, max(out.shape[1:]), half)
     out.zero_()
     rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
-    for block in blocks(x, y, row_bytes=items * (2 if half else 4), pair_bytes=0, workspace=workspace):
+    for block in blocks(x, y, row_bytes=items * (2 if half else 4), pair_bytes=0, workspace=workspace, padding=rows):
         ranks_x, ranks_y = block.rankings(x, y)
         px = _prepare(ranks_x, half, rows, items)
         py = px if block.symmetric else _prepare(ranks_y, half, rows, items)

@@ -45,7 +45,7 @@ def launch(x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace:
         tile = tiles.smoothed_tile(_architecture(x), max(m, m2))
         rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
         bits = 62 - (items * items // 2).bit_length()  # for the fraction, so that sums stay below 2**63
-        for block in blocks(x, y, row_bytes=items * 4, pair_bytes=16, workspace=workspace):
+        for block in blocks(x, y, row_bytes=items * 4, pair_bytes=16, workspace=workspace, padding=rows):
             scores_x, scores_y = block.rankings(x, y)
             px = _prepare(scores_x, rows, items)
             py = px if block.symmetric else _prepare(scores_y, rows, items)
@@ -99,7 +99,7 @@ def launch_backward(
         tile = tiles.smoothed_gradient_tile(_architecture(x))
         rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
         # A prepared row, its gradient as an integer, and that as a number.
-        for block in blocks(x, other, row_bytes=items * 20, pair_bytes=8, workspace=workspace):
+        for block in blocks(x, other, row_bytes=items * 20, pair_bytes=8, workspace=workspace, padding=rows):
             px, py = (_prepare(scores, rows, items) for scores in block.rankings(x, other))
             weights = gradient[block.batch, block.x, block.y]
             mirrored = gradient[block.batch, block.y, block.x] if y is None else None

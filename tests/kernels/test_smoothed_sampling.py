@@ -141,7 +141,7 @@ def test_numbers_of_samples_have_no_largest():
         (lambda: monte_carlo_bound(2, delta=1), ValueError, "delta=1 is out of range; it is a probability"),
         (lambda: monte_carlo_samples(2, lam=0, excess=1), ValueError, "lam=0 is out of range; it must be positive"),
         (lambda: monte_carlo_samples(2, lam=1, excess=math.nan), ValueError, "excess=nan is out of range"),
-        (lambda: sampled(X, n_samples=None), TypeError, "n_samples must be an integer, got NoneType"),
+        (lambda: sampled(X, n_samples=None), ValueError, "method='monte_carlo' needs n_samples"),
         (lambda: sampled(X, n_samples=0), ValueError, "n_samples=0 is too small"),
         (lambda: sampled(X, n_samples=1, unbiased_diagonal=True), ValueError, "n_samples=1 .* at least 2"),
         (lambda: sampled(X, Y, unbiased_diagonal=True), ValueError, "unbiased_diagonal=True is for Y=None"),

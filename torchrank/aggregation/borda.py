@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from torchrank.aggregation.ties import merge_close
-from torchrank.kernels.gradient import without_gradient
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_choice, real_dtype, to_numpy
 
 VARIANTS = ("ordinary", "interleaving", "topk")

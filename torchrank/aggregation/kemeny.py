@@ -10,6 +10,7 @@ from torch import Tensor
 from torchrank.aggregation.local_search import local_order, order_cost
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
+from torchrank.rankings.derivatives import plainly
 from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice, to_numpy
 
 METHODS = ("auto", "local")
@@ -84,7 +85,12 @@ def kemeny(
     if time_limit == 0:
         raise ValueError("time_limit=0 leaves no time; pass seconds, or method='local' for local search alone")
     preferences = weighed_preferences(X, weights, missing)
-    central = kemeny_of_preferences(preferences.matrix.detach(), method=method, time_limit=time_limit)
+    central = KemenyRanking(
+        *plainly(
+            lambda matrix: tuple(kemeny_of_preferences(matrix, method=method, time_limit=time_limit)),
+            preferences.matrix,
+        )
+    )
     central = central._replace(scores=central.scores.to(preferences.dtype))
     return KemenyRanking(*map(to_numpy, central)) if preferences.foreign else central
 

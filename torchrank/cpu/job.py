@@ -50,8 +50,9 @@ class Job:
         """
         b, m, m2 = self.score.shape
         rows = max(multiple, self.workspace // (2 * row_bytes) // multiple * multiple)
-        if max(m, m2) <= rows:
-            for batches in spans(b, rows // max(m, m2)):
+        padded = -(-max(m, m2) // multiple) * multiple  # what whole groups of rows take
+        if padded <= rows:
+            for batches in spans(b, rows // padded):
                 yield Block(slice(*batches), slice(0, m), slice(0, m2), self.symmetric)
             return
         for batch in range(b):

@@ -4,13 +4,13 @@ import torch
 from torch import Tensor
 
 from torchrank.kernels.batches import one_batch
-from torchrank.kernels.gradient import without_gradient
 from torchrank.kernels.partial import KINDS, Kind, kinds_of_rows
 from torchrank.ops.completeness import refuse_unranked
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.kendall_matrix import Counting, Side, kendall_matrix
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.quantities import Quantity
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.validate import ScorePair, Scores, check_choice, check_workspace, score_pair
 
 MISSING = ("raise", "pairwise", *KINDS)

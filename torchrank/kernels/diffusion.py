@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.gradient import without_gradient
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.derivatives import plainly, without_gradient
 from torchrank.rankings.validate import Matrix, Scores, as_float, check_at_least, score_pair
 
 if TYPE_CHECKING:
@@ -62,19 +62,26 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
             f"X ranks {n} items; the diffusion kernel needs the exponential of a matrix of n! rows, which is feasible "
             f"up to {MOST_ITEMS} items ({math.factorial(MOST_ITEMS)} rows): use mallows_gram, which takes n log n"
         )
-    x = _total_ranks(pair.X, "X")
-    y = x if pair.Y is None else _total_ranks(pair.Y, "Y")
-    column = _heat(n, as_float(beta)).to(x.device)
+    result = plainly(lambda x, y: _entries(x, y, as_float(beta), pair.dtype), pair.X, pair.Y)
+    return pair.wrap(without_gradient(result, pair.X, pair.Y, what="values of the diffusion kernel are"))
+
+
+def _entries(X: Tensor, Y: Tensor | None, beta: float, dtype: torch.dtype) -> Tensor:
+    """The kernel of all pairs of rows, ``(..., m, m2)``."""
+    n = X.shape[-1]
+    x = _total_ranks(X, "X")
+    y = x if Y is None else _total_ranks(Y, "Y")
+    column = _heat(n, beta).to(x.device)
     batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
-    result = torch.empty(*batch, x.shape[-2], m2, dtype=pair.dtype, device=x.device)
+    result = torch.empty(*batch, x.shape[-2], m2, dtype=dtype, device=x.device)
     items = x.argsort(dim=-1).expand(*batch, -1, n)  # the item of every rank
     y = y.expand(*batch, -1, n)
     step = max(1, _BLOCK_ENTRIES // (n * max(1, math.prod(batch) * m2)))
     for start in range(0, x.shape[-2], step):
         rows = slice(start, start + step)
         relative = torch.take_along_dim(y[..., None, :, :], items[..., rows, None, :], dim=-1)
-        result[..., rows, :] = column[_number(relative)].to(pair.dtype)
-    return pair.wrap(without_gradient(result, pair.X, pair.Y, what="values of the diffusion kernel are"))
+        result[..., rows, :] = column[_number(relative)].to(dtype)
+    return result
 
 
 def _total_ranks(scores: Tensor, name: str) -> Tensor:

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from torchrank.kernels.all_pairs import MISSING, all_pairs
-from torchrank.kernels.gradient import without_gradient
 from torchrank.kernels.partial import KINDS, Kind
 from torchrank.kernels.weighted_pairs import weighted_kendall
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.quantities import Quantity
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.validate import (
     Matrix,
     Scores,

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from torchrank.kernels.all_pairs import all_pairs
-from torchrank.kernels.gradient import needs_derivative
 from torchrank.kernels.partial import Kind
 from torchrank.ops.checks import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
+from torchrank.rankings.derivatives import needs_derivative
 from torchrank.rankings.validate import Matrix, Scores, as_float, check_at_least, check_finite
 
 

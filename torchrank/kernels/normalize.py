@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.ops.checks import symmetric_gram
 from torchrank.rankings.validate import Matrix, as_gram, from_array, to_numpy
 
 
@@ -32,9 +33,7 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
         raise ValueError(
             f"K has {gram.shape[-1]} columns and K_train {train.shape[-1]}; both stand for the training rows"
         )
-    if not torch.compiler.is_compiling() and not torch.allclose(train, train.mT, rtol=1e-4, atol=1e-6, equal_nan=True):
-        name = "K" if K_train is None else "K_train"
-        raise ValueError(f"{name} is not symmetric; for new against training rows pass K_train, that of the latter")
+    train = symmetric_gram(train, "K" if K_train is None else "K_train")
     train_means = train.mean(dim=-1)
     means = train_means if K_train is None else gram.mean(dim=-1)
     centred = gram - (means[..., :, None] + train_means[..., None, :]) + train_means.mean(dim=-1)[..., None, None]

@@ -89,13 +89,14 @@ def smoothed_kendall_gram(
         outside of 2^-120 to 2^120 are computed in float64.
 
         The result of "exact" and "sweep" has gradients for scores and window (the backward pass costs O(n^2) a pair
-        and bounded workspace), but no second derivatives. "monte_carlo" has none.
+        and bounded workspace), and forward-mode and second ones, sums over all pairs of items in float64. Under
+        torch.compile it has first ones, backwards. "monte_carlo" has none.
 
     Raises:
         ValueError: NaN among the scores (naming row and item); a window that is not positive and finite; fewer than two
             items; shapes, devices or words that do not fit; arguments of another method.
         TypeError: scores or a window that are not real numbers.
-        RuntimeError: "sweep" where it has no engine; differentiating twice, or through "monte_carlo".
+        RuntimeError: "sweep" where it has no engine; differentiating through "monte_carlo".
 
     Example:
         >>> X = np.array([[1.0, 1.1, 3.0], [1.0, 0.9, 3.0]])

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from torchrank.kernels.batches import one_batch
-from torchrank.kernels.gradient import without_gradient
 from torchrank.kernels.normalize import normalize_gram
 from torchrank.ops.checks import pair_weights
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.weighted_pairs import weighted_pairs
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.validate import (
     Matrix,
     Scores,

@@ -101,3 +101,10 @@ def simplex_weights(weights: Tensor) -> None:
         raise ValueError(
             f"weights add up to {float(total[wrong][0])!r}; they must add up to 1: pass weights / weights.sum()"
         )
+
+
+@_check("check_symmetric", ", str name")
+def symmetric_gram(K: Tensor, name: str) -> None:
+    """A Gram matrix ``(..., m, m)``; ``ValueError`` unless it is symmetric up to rounding in float32."""
+    if not torch.allclose(K, K.mT, rtol=1e-4, atol=1e-6, equal_nan=True):
+        raise ValueError(f"{name} is not symmetric; for new against training rows pass K_train, that of the latter")

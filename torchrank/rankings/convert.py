@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.rankings.derivatives import plainly
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import (
     Matrix,
@@ -84,11 +85,15 @@ def to_orders(X: Scores) -> Matrix:
         TypeError: scores that are not real numbers.
     """
     scores, foreign = as_scores(X, "X")
+    orders = plainly(_orders, scores)
+    return to_numpy(orders) if foreign else orders
+
+
+def _orders(scores: Tensor) -> Tensor:
     ranks, _ = dense_ranks(sortable(scores))
     refuse_ties(ranks, "X", "an order cannot express ties; break them first, or use to_positions")
     best_first = ranks.argsort(dim=-1, descending=True, stable=True)
-    orders = torch.where(ranks.gather(-1, best_first) >= 0, best_first, -1)
-    return to_numpy(orders) if foreign else orders
+    return torch.where(ranks.gather(-1, best_first) >= 0, best_first, -1)
 
 
 def from_positions(positions: Scores, *, unranked: float | None = None, ties: str = "allow") -> Matrix:
@@ -149,6 +154,13 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     """
     check_choice(ties, "ties", TIES)
     scores, foreign = as_scores(X, "X")
+    dtype = torch.float64 if foreign else torch.promote_types(real_dtype(scores, foreign=foreign), torch.float32)
+    positions = plainly(lambda scores: _positions(scores, ties).to(dtype), scores)
+    return to_numpy(positions) if foreign else positions
+
+
+def _positions(scores: Tensor, ties: str) -> Tensor:
+    """Positions in float64."""
     ranks, _ = dense_ranks(sortable(scores))
     if ties == "raise":
         refuse_ties(ranks, "X", "choose ties='average', 'min' or 'dense'")
@@ -160,10 +172,7 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
         sizes = sizes.clamp_(max=1)
     above = sizes.flip(-1).cumsum(-1).flip(-1) - sizes  # ranked items, or groups, preferred to each group
     offset = (sizes + 1).to(torch.float64) / 2 if ties == "average" else torch.ones_like(sizes)
-    positions = (above + offset).gather(-1, groups)
-    dtype = torch.promote_types(real_dtype(scores, foreign=foreign), torch.float32)
-    positions = positions.to(torch.float64 if foreign else dtype).masked_fill(ranks < 0, torch.nan)
-    return to_numpy(positions) if foreign else positions
+    return (above + offset).gather(-1, groups).to(torch.float64).masked_fill(ranks < 0, torch.nan)
 
 
 def as_orders(orders: Tensor | np.ndarray | Sequence[Any], name: str, n_items: int | None) -> Tensor:

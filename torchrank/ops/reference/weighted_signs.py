@@ -33,7 +33,7 @@ def centred_mid_ranks(ranks: Tensor) -> Tensor:
     """
     group = (ranks + 1).to(torch.int64)  # group 0 holds the unranked
     sizes = torch.zeros((*ranks.shape[:-1], ranks.shape[-1] + 1), dtype=torch.int64, device=ranks.device)
-    sizes.scatter_add_(-1, group, torch.ones_like(group))
+    sizes = sizes.scatter_add(-1, group, torch.ones_like(group))  # not in place, for vmap
     sizes[..., 0] = 0
     up_to = sizes.cumsum(dim=-1)
     below_minus_above = 2 * up_to - sizes - up_to[..., -1:]

@@ -1,5 +1,8 @@
+# pyright: reportIncompatibleMethodOverride=false
+# Derivatives take one argument for each input or output of forward, as torch documents, not the base class's *args.
 """What is piecewise constant in scores has no derivative, and says so when one is asked for, in every mode."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -64,3 +67,47 @@ def _refusal(what: str) -> str:
         f"{what} piecewise constant in the scores, so their derivative is zero or undefined: detach the scores "
         "(X.detach()); lam and weights stay differentiable"
     )
+
+
+class _Plainly(torch.autograd.Function):
+    """A function of tensors without derivatives, which torch's transforms call with plain tensors."""
+
+    @staticmethod
+    def forward(function: Callable[..., Any], *tensors: Tensor | None) -> Any:
+        return function(*tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Keeps nothing: there are no derivatives."""
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        raise AssertionError("arguments are detached")
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Any:
+        raise AssertionError("arguments are detached")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], function: Callable[..., Any], *tensors: Tensor | None) -> Any:
+        most = max(t.ndim - (d is not None) for t, d in zip(tensors, in_dims[1:], strict=True) if t is not None)
+        moved = [t if t is None or d is None else _first(t, d, most) for t, d in zip(tensors, in_dims[1:], strict=True)]
+        results = _Plainly.apply(function, *moved)
+        return results, 0 if isinstance(results, Tensor) else (0,) * len(results)
+
+
+def _first(tensor: Tensor, dim: int, most: int) -> Tensor:
+    """The dimension of vmap before all batch dimensions of any argument."""
+    tensor = tensor.movedim(dim, 0)
+    return tensor.reshape(tensor.shape[0], *(1,) * (most + 1 - tensor.ndim), *tensor.shape[1:])
+
+
+def plainly(function: Callable[..., Any], *tensors: Tensor | None) -> Any:
+    """``function(*tensors)`` without derivatives, for code that looks at values or works in place.
+
+    Under ``torch.func.vmap`` it is called once, with one more batch dimension in front, so its results need a batch
+    dimension for every one that any of its arguments has.
+    """
+    if torch.compiler.is_compiling():
+        return function(*tensors)
+    return _Plainly.apply(function, *(None if t is None else t.detach() for t in tensors))
