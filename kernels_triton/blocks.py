@@ -37,13 +37,13 @@ def blocks(
     """
     b, m, _ = x.shape
     m2 = m if y is None else y.shape[1]
-    rows = max(2 * padding, workspace // 2 // row_bytes // padding * padding)
+    rows = max(2 * padding, _round_down(workspace // 2 // row_bytes, 2 * padding))
     pairs = min(max(1, workspace // 4 // max(pair_bytes, 1)), _MOST_PAIRS)
     if y is None:
         step_x = step_y = min(m, rows // 2, isqrt(pairs))
     else:
-        step_y = min(m2, max(rows // 2, rows - m), pairs)
-        step_x = min(m, rows - step_y, pairs // step_y)
+        step_y = min(m2, max(rows // 2, rows - _round_up(m, padding)), pairs)
+        step_x = min(m, rows - _round_up(step_y, padding), pairs // step_y)
     batch = 1
     if step_x == m and step_y == m2:
         batch = max(1, min(rows // (_round_up(m, padding) + _round_up(m2, padding)), pairs // (m * m2)))
@@ -56,6 +56,10 @@ def blocks(
                     slice(j, j + step_y),
                     symmetric=y is None and i == j,
                 )
+
+
+def _round_down(size: int, multiple: int) -> int:
+    return size // multiple * multiple
 
 
 def _round_up(size: int, multiple: int) -> int:

@@ -36,7 +36,11 @@ X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
             TypeError,
             "X has dtype torch.complex64; expected scores that are real",
         ),
-        (np.array([[1, None]], object), TypeError, r"X has dtype object; .*for unranked items use NaN"),
+        (
+            np.array([[1, None]], object),
+            TypeError,
+            r"X has dtype object, with None at \(0, 1\); expected scores .*NaN for unranked ones",
+        ),
         ([["a", "b"]], TypeError, "X has dtype <U1; .*; torchrank.datasets.ranking_data makes them of names"),
         (RankingData(np.eye(2), ("a", "b"), np.ones(2)), TypeError, r"X is a RankingData; pass its scores, X\.scores"),
         (np.array([["2026-01-01", "2027-01-01"]], "M8[D]"), TypeError, r"X has dtype datetime64\[D\]"),

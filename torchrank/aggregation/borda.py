@@ -6,8 +6,9 @@ from torch import Tensor
 from torchrank.aggregation.ties import merge_close
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks
+from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import without_gradient
-from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_choice, real_dtype, to_numpy
+from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, real_dtype
 
 VARIANTS = ("ordinary", "interleaving", "topk")
 _REMEDY = 'pass variant="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'

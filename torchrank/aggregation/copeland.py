@@ -1,7 +1,8 @@
 """Copeland's rule: pairwise majorities won, less those lost."""
 
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
-from torchrank.rankings.validate import Matrix, Scores, check_finite, to_numpy
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.validate import Scores, check_finite
 
 
 def copeland(

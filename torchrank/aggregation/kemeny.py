@@ -10,8 +10,9 @@ from torch import Tensor
 from torchrank.aggregation.local_search import local_order, order_cost
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
+from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import plainly
-from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice, to_numpy
+from torchrank.rankings.validate import Scores, check_at_least, check_choice
 
 METHODS = ("auto", "local")
 

@@ -9,7 +9,8 @@ from torchrank.kernels.all_pairs import MISSING
 from torchrank.kernels.partial import KINDS
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks
-from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_choice, real_dtype, to_numpy
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, real_dtype
 
 REMEDY = (
     'pass missing="pairwise" to count the rankings that rank both items, "interleaving" if unranked items may be '

@@ -9,14 +9,8 @@ from torch import Tensor, nn
 
 from torchrank.classification.labels import class_numbers, decided_class
 from torchrank.linalg import as_double, check_symmetric
-from torchrank.rankings.validate import (
-    Matrix,
-    as_gram,
-    check_choice,
-    check_count,
-    check_finite,
-    to_numpy,
-)
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.validate import as_gram, check_choice, check_count, check_finite
 
 RIDGES = ("kernel", "scatter")
 THRESHOLDS = ("midpoint", "zero")

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.validate import check_count, from_array
+from torchrank.rankings.arrays import as_tensor
+from torchrank.rankings.validate import check_count
 
 
 def class_numbers(y: Any, m: int, n_classes: int | None, device: torch.device) -> tuple[Tensor, int]:
@@ -30,7 +30,7 @@ def class_numbers(y: Any, m: int, n_classes: int | None, device: torch.device) -
     if n_classes is not None:
         check_count(n_classes, "n_classes", least=2)
     expected = "class numbers 0, 1, ... (for labels of another kind np.unique(y, return_inverse=True)[1])"
-    labels = y if isinstance(y, Tensor) else from_array(np.asarray(y), "y", expected)
+    labels = as_tensor(y, "y", expected)[0]
     if labels.is_floating_point() or labels.is_complex():
         raise TypeError(f"y has dtype {labels.dtype}; expected {expected}")
     if labels.shape != (m,):

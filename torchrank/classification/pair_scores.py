@@ -11,7 +11,8 @@ from torchrank.classification.pair_blocks import all_pairs_margins as sum_votes
 from torchrank.classification.pair_blocks import top_pairs
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks
-from torchrank.rankings.validate import Matrix, Scores, as_scores, check_choice, check_count, to_numpy
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
 TIES = ("half", "strict")
 _REMEDY = "pairs compare items of complete rankings: leave the item out, or fill in a score"

@@ -22,7 +22,8 @@ from torchrank.clustering.points import (
 )
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double
-from torchrank.rankings.validate import Matrix, Scores, as_scores, check_positive, to_numpy
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.validate import Scores, as_scores, check_positive
 
 
 class KernelKMeans(GrowingBuffers, nn.Module):

@@ -14,7 +14,8 @@ from tqdm import tqdm
 from torchrank._repr import short_repr
 from torchrank.clustering.points import Groups
 from torchrank.linalg import ConvergenceWarning
-from torchrank.rankings.validate import Matrix, check_choice, check_count, from_array
+from torchrank.rankings.arrays import Matrix, from_array
+from torchrank.rankings.validate import check_choice, check_count
 
 INITS = ("k-means++", "random")
 _BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x rows stay below

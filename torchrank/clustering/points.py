@@ -15,9 +15,10 @@ from torchrank.kernels.smoothed import smoothed_features
 from torchrank.kernels.smoothed_module import SmoothedKendallKernel
 from torchrank.linalg.symmetric import as_double, check_symmetric
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.arrays import Matrix, from_array
 from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.ties import sortable
-from torchrank.rankings.validate import Matrix, Scores, as_gram, as_scores, as_weights, from_array
+from torchrank.rankings.validate import Scores, as_gram, as_scores, as_weights
 
 Kernel: TypeAlias = nn.Module | Callable[..., Matrix] | str
 _DIAGONAL_BLOCK = 64

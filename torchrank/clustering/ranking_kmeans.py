@@ -18,7 +18,8 @@ from torchrank.clustering.lloyd import (
 from torchrank.clustering.points import grouped, row_weights
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.validate import Matrix, Scores, as_scores, check_choice, real_dtype, to_numpy
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.validate import Scores, as_scores, check_choice, real_dtype
 
 _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchrank.linalg import as_double, check_symmetric
-from torchrank.rankings.validate import from_array, to_numpy
+from torchrank.rankings.arrays import from_array, to_numpy
 
 Array: TypeAlias = Any  # NumPy array or tensor; results are of the kind that came in
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from torchrank.datasets.data import RankingData
+from torchrank.rankings.arrays import as_array, to_numpy
 from torchrank.rankings.convert import from_orders, from_positions
-from torchrank.rankings.validate import as_array, as_scores, check_choice, check_number, to_numpy
+from torchrank.rankings.validate import as_scores, check_choice, check_number
 
 FORMS = ("scores", "positions", "orders")
 

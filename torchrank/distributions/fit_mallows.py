@@ -12,7 +12,8 @@ from torchrank.distributions.mallows import COMPLETE, UNTIED
 from torchrank.distributions.mallows_moments import log_partition, mean_distance, variance_distance
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.validate import Matrix, Scores, as_scores, as_weights, check_finite, refuse_ties, to_numpy
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.validate import Scores, as_scores, as_weights, check_finite, refuse_ties
 
 MOST_LAM = 50.0
 _STEPS = 200  # far more than halving an interval of float64 down to neighbours takes

@@ -20,8 +20,8 @@ from torchrank.distributions.choices import (
 )
 from torchrank.distributions.connectivity import refuse_no_maximum
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.validate import (
-    Matrix,
     Scores,
     as_scores,
     as_weights,
@@ -29,7 +29,6 @@ from torchrank.rankings.validate import (
     check_count,
     check_finite,
     refuse_ties,
-    to_numpy,
 )
 
 METHODS = ("newton", "mm")

@@ -16,7 +16,8 @@ from torchrank.estimators.border import ENCODE, check_features
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
 from torchrank.metrics import concordance_index
-from torchrank.rankings.validate import check_choice, to_numpy
+from torchrank.rankings.arrays import to_numpy
+from torchrank.rankings.validate import check_choice
 
 NUMBER = "a node is its row in nodes, counted from 0; pandas.Index(names).get_indexer(column) finds rows by name"
 SOLVERS = ("auto", "eigen", "cg", "bicgstab")

@@ -12,7 +12,7 @@ from torch import Tensor
 from torchrank.estimators.border import RANK, check_features, refuse_words
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.metrics.label_ranking import label_ranking_tau
-from torchrank.rankings.validate import from_array
+from torchrank.rankings.arrays import from_array
 
 
 class LabelRankingClusterer(BaseEstimator):

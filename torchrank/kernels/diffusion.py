@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import plainly, without_gradient
-from torchrank.rankings.validate import Matrix, Scores, as_float, check_at_least, score_pair
+from torchrank.rankings.validate import Scores, as_float, check_at_least, score_pair
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,9 +12,9 @@ from torchrank.kernels.weighted_pairs import weighted_kendall
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.quantities import Quantity
+from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.validate import (
-    Matrix,
     Scores,
     as_float,
     as_scores,
@@ -22,7 +22,6 @@ from torchrank.rankings.validate import (
     check_finite,
     check_workspace,
     real_dtype,
-    to_numpy,
 )
 
 VARIANTS = ("a", "b")

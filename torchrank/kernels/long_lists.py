@@ -18,8 +18,9 @@ from torchrank.ops.expected_signs import (
 )
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.tiles import plan_tiles, square_side
+from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.convert import as_orders
-from torchrank.rankings.validate import Matrix, check_choice, check_count, check_workspace, to_numpy
+from torchrank.rankings.validate import check_choice, check_count, check_workspace
 
 Orders = Tensor | np.ndarray | Sequence[Sequence[int]]
 _MOST_ITEMS = 2**53

@@ -8,8 +8,9 @@ from torchrank.kernels.partial import Kind
 from torchrank.ops.checks import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
+from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import needs_derivative
-from torchrank.rankings.validate import Matrix, Scores, as_float, check_at_least, check_finite
+from torchrank.rankings.validate import Scores, as_float, check_at_least, check_finite
 
 
 def mallows_gram(

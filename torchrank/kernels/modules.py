@@ -13,7 +13,8 @@ from torchrank.kernels.all_pairs import MISSING
 from torchrank.kernels.kendall import VARIANTS, kendall_gram
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.ops.pair_counts import METHODS
-from torchrank.rankings.validate import Matrix, Scores, check_at_least, check_choice, check_positive
+from torchrank.rankings.arrays import Matrix, as_array
+from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_positive
 
 
 class RankKernel(nn.Module, ABC):
@@ -32,11 +33,9 @@ class RankKernel(nn.Module, ABC):
 
     def forward(self, X: Scores, Y: Scores | None = None) -> Matrix:
         """The Gram matrix of ``X`` ``(..., m, n)`` and ``Y`` ``(..., m2, n)``, or a number for two vectors ``(n,)``."""
-        x = X if isinstance(X, Tensor) else np.asarray(X)
-        y = Y if Y is None or isinstance(Y, Tensor) else np.asarray(Y)
-        if x.ndim == 1 and (y is None or y.ndim == 1):
-            return self.gram(x[None], None if y is None else y[None])[0, 0]
-        return self.gram(x, y)
+        if _is_vector(X) and (Y is None or _is_vector(Y)):
+            return self.gram(_one_row(X, "X"), None if Y is None else _one_row(Y, "Y"))[0, 0]
+        return self.gram(X, Y)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments with their present values, in the manner of scikit-learn."""
@@ -145,6 +144,17 @@ class MallowsKernel(RankKernel):
             missing=self.missing,
             method=self.method,
         )
+
+
+def _is_vector(scores: Scores) -> bool:
+    if hasattr(scores, "ndim"):  # a tensor, an array, a data frame
+        return scores.ndim == 1  # type: ignore[union-attr]
+    return isinstance(scores, (list, tuple)) and len(scores) > 0 and all(np.ndim(part) == 0 for part in scores)
+
+
+def _one_row(scores: Scores, name: str) -> Scores:
+    """A vector as a matrix."""
+    return scores[None] if isinstance(scores, Tensor) else as_array(scores, name)[None]
 
 
 def _check_words(missing: str, method: str) -> None:

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.ops.checks import simplex_weights
-from torchrank.rankings.validate import Matrix, Scores, check_count, check_finite, from_array, to_numpy
+from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
+from torchrank.rankings.validate import Scores, check_count, check_finite
 
 Kernel = Callable[[Scores, Scores | None], Matrix]
 Parts: TypeAlias = Any  # a list of score matrices or, where a kernel knows how to cut it, one matrix
@@ -179,7 +180,7 @@ def _as_weights(weights: Sequence[float] | Tensor | None, p: int) -> Tensor:
             check_finite(weight, f"weights[{part}]", 0)
         given = torch.tensor(weights, dtype=torch.float64)
     else:
-        given = weights if isinstance(weights, Tensor) else from_array(np.asarray(weights), "weights")
+        given = as_tensor(weights, "weights")[0]
     if given.shape != (p,) or given.is_complex():
         raise ValueError(
             f"weights has shape {tuple(given.shape)} and dtype {given.dtype}; expected {p} real numbers, one for each "

@@ -1,11 +1,11 @@
 """Centring and scaling of Gram matrices."""
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from torchrank.ops.checks import symmetric_gram
-from torchrank.rankings.validate import Matrix, as_gram, from_array, to_numpy
+from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
+from torchrank.rankings.validate import as_gram
 
 
 def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
@@ -76,7 +76,7 @@ def _power_of_two(norms: Tensor) -> Tensor:
 
 
 def _as_norms(norms: Matrix, name: str, gram: Tensor, size: int) -> Tensor:
-    given = norms if isinstance(norms, Tensor) else from_array(np.asarray(norms), name)
+    given = as_tensor(norms, name)[0]
     if given.shape[-1:] != (size,):
         raise ValueError(
             f"{name} has shape {tuple(given.shape)}; K of shape {tuple(gram.shape)} needs {size} squared norms"

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,10 +12,9 @@ from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.reference.smoothed import NOISES
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
+from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.validate import (
-    Matrix,
     Scores,
-    as_array,
     as_float,
     as_scores,
     check_choice,
@@ -25,7 +23,6 @@ from torchrank.rankings.validate import (
     check_workspace,
     real_dtype,
     score_pair,
-    to_numpy,
 )
 
 
@@ -106,7 +103,7 @@ def smoothed_kendall_gram(
     check_choice(noise, "noise", tuple(NOISES))
     check_choice(method, "method", (*METHODS, "monte_carlo"))
     workspace = check_workspace(workspace)
-    pair = score_pair(_as_doubles(X, "X"), None if Y is None else _as_doubles(Y, "Y"))
+    pair = score_pair(X, Y, ordinal=False)  # differences count, not only their order
     width = _one_window(window)
     sampled = method == "monte_carlo"
     dtype = torch.float64 if sampled else _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
@@ -152,7 +149,7 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
         ValueError, TypeError: as :func:`smoothed_kendall_gram`.
     """
     check_choice(noise, "noise", tuple(NOISES))
-    scores, foreign = as_scores(_as_doubles(X, "X"), "X")
+    scores, foreign = as_scores(X, "X", ordinal=False)
     width = _one_window(window).to(scores.device)
     x = complete_scores(scores.to(_working_dtype(scores)), "X")
     n = x.shape[-1]
@@ -166,14 +163,6 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
     signs = torch.where(far, difference.sign(), value(s))
     features = (signs / math.sqrt(n * (n - 1) // 2)).to(real_dtype(scores, foreign=foreign))
     return to_numpy(features) if foreign else features
-
-
-def _as_doubles(X: Scores, name: str) -> Scores:
-    """Extended precision as float64: torch has nothing wider, and here differences count, not only their order."""
-    if isinstance(X, (Tensor, np.ma.MaskedArray)):  # masks are refused later
-        return X
-    array = as_array(X, name)
-    return array.astype(np.float64) if array.dtype.kind == "f" and array.dtype.itemsize > 8 else array
 
 
 def _one_window(window: float | Tensor) -> Tensor:

@@ -9,7 +9,8 @@ from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.smoothed import smoothed_kendall_gram
 from torchrank.ops.reference.smoothed import NOISES
 from torchrank.ops.smoothed import METHODS
-from torchrank.rankings.validate import Matrix, Scores, check_choice, check_positive
+from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.validate import Scores, check_choice, check_positive
 
 
 class SmoothedKendallKernel(RankKernel):

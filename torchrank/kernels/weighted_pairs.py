@@ -8,18 +8,9 @@ from torchrank.kernels.normalize import normalize_gram
 from torchrank.ops.checks import pair_weights
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.weighted_pairs import weighted_pairs
+from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
 from torchrank.rankings.derivatives import without_gradient
-from torchrank.rankings.validate import (
-    Matrix,
-    Scores,
-    as_array,
-    as_gram,
-    check_count,
-    check_finite,
-    from_array,
-    score_pair,
-    to_numpy,
-)
+from torchrank.rankings.validate import Scores, as_gram, check_count, check_finite, score_pair
 
 _REMEDY = "kernels of weighted pairs need complete rankings"
 
@@ -81,15 +72,11 @@ def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
 
 
 def _as_weights(pairs: Matrix, n: int, device: torch.device) -> Tensor:
-    weights = (
-        pairs if isinstance(pairs, Tensor) else from_array(as_array(pairs, "pairs", "a matrix of weights"), "pairs")
-    )
+    weights = as_tensor(pairs, "pairs")[0]
     if weights.shape != (n, n):
         raise ValueError(
             f"pairs has shape {tuple(weights.shape)}; expected ({n}, {n}), a weight for each pair of items"
         )
-    if weights.is_complex():
-        raise TypeError(f"pairs has dtype {weights.dtype}; expected real weights or bool")
     weights = pair_weights(weights.to(device=device, dtype=torch.float64))
     exponent = torch.frexp(weights.detach().max()).exponent  # only ratios count: sums of large weights would overflow
     return weights / torch.ldexp(torch.ones_like(weights[0, 0]), exponent - 1)

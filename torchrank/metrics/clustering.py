@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.validate import Matrix, as_weights, check_count, from_array, to_numpy
+from torchrank.rankings.arrays import Matrix, from_array, to_numpy
+from torchrank.rankings.validate import as_weights, check_count
 
 Labels = Matrix  # (m,) integers
 _NUMBERS = "integers (for labels of another kind np.unique(labels, return_inverse=True)[1])"

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.validate import check_groups, from_array, to_numpy
+from torchrank.rankings.arrays import from_array, to_numpy
+from torchrank.rankings.validate import check_groups
 
 Array: TypeAlias = Any  # NumPy array or tensor
 

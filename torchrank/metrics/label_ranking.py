@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count, from_array, to_numpy
+from torchrank.rankings.arrays import from_array, to_numpy
+from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
 Array: TypeAlias = Tensor | np.ndarray
 SCALES = ("count", "share", "tau")

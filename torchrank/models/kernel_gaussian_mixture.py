@@ -22,7 +22,8 @@ from torchrank.clustering.points import (
 from torchrank.kernels.modules import KendallKernel
 from torchrank.linalg.symmetric import as_double
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
-from torchrank.rankings.validate import Matrix, Scores, as_scores, check_count, check_positive
+from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.validate import Scores, as_scores, check_count, check_positive
 
 _TIGHTER = 1e-3  # variance of a component, in that of all rankings, that is usual still
 

@@ -12,7 +12,8 @@ from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares
 from torchrank.models.total_rankings import total_rankings
-from torchrank.rankings.validate import Matrix, Scores, check_count, check_positive
+from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.validate import Scores, check_count, check_positive
 
 MOST_ITEMS = 7  # 5,040 rankings to sum over; of 8 items there are 40,320
 _NEWTON_STEPS = 100

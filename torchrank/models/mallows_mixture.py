@@ -13,7 +13,8 @@ from torchrank.distributions.mallows_moments import log_partition
 from torchrank.models.mallows_law import ConcentrationTable
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.models.total_rankings import total_rankings
-from torchrank.rankings.validate import Matrix, Scores, check_choice, check_count, check_positive
+from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.validate import Scores, check_choice, check_count, check_positive
 
 
 class MallowsParameters(NamedTuple):

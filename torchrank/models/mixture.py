@@ -14,7 +14,8 @@ from torchrank.clustering.lloyd import check_clustering, start_labels
 from torchrank.clustering.points import Groups
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.models.em import MixtureFit, Parameters, em
-from torchrank.rankings.validate import Matrix, Scores, check_at_least, to_numpy
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.validate import Scores, check_at_least
 
 _SOFTNESS = 0.1  # share of every row that starts spread evenly over the components
 

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from torchrank.datasets.data import RankingData
-from torchrank.rankings.validate import as_scores, as_weights, from_array, to_numpy
+from torchrank.rankings.arrays import as_tensor, to_numpy
+from torchrank.rankings.validate import as_scores, as_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +86,7 @@ def as_array(values: Any, name: str, *dims: int) -> np.ndarray:
         TypeError: values that are not real numbers.
         ValueError: another number of dimensions, or nothing to draw.
     """
-    tensor = values if isinstance(values, Tensor) else from_array(np.asarray(values), name)
+    tensor = as_tensor(values, name)[0]
     if tensor.is_complex():
         raise TypeError(f"{name} has dtype {tensor.dtype}; expected real numbers")
     if tensor.ndim not in dims:

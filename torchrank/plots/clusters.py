@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchrank.plots.axes import as_array, as_groups, as_square, axes_or_new, style
-from torchrank.rankings.validate import as_weights, from_array
+from torchrank.rankings.arrays import from_array
+from torchrank.rankings.validate import as_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

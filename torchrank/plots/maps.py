@@ -7,7 +7,8 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
 from torchrank.plots.axes import as_groups, as_names, as_square, axes_or_new, legend_beside, style
-from torchrank.rankings.validate import as_weights, from_array
+from torchrank.rankings.arrays import from_array
+from torchrank.rankings.validate import as_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

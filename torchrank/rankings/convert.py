@@ -8,20 +8,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.rankings.arrays import Matrix, as_array, as_tensor, refuse_masks, to_numpy
 from torchrank.rankings.derivatives import plainly
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import (
-    Matrix,
     Scores,
     as_scores,
     check_choice,
     check_count,
     check_number,
-    from_array,
     place_of,
     real_dtype,
     refuse_ties,
-    to_numpy,
 )
 
 _LARGE = 2**27  # scores, 1 GiB in float64
@@ -116,7 +114,7 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     check_choice(ties, "ties", ("allow", "raise"))
     if unranked is not None:
         check_number(unranked, "unranked")
-    table, foreign = as_scores(positions, "positions")
+    table, foreign = as_scores(positions, "positions", ordinal=False)
     if not table.is_floating_point():
         table = table.to(torch.float64 if table.dtype == torch.uint64 else torch.int64)
     missing = table.isnan()
@@ -183,7 +181,7 @@ def as_orders(orders: Tensor | np.ndarray | Sequence[Any], name: str, n_items: i
     """
     if n_items is not None:
         check_count(n_items, "n_items", least=0)
-    table = orders if isinstance(orders, Tensor) else _padded(orders, name)
+    table = as_tensor(orders, name)[0] if isinstance(orders, Tensor) else _padded(orders, name)
     if table.is_floating_point() or table.is_complex() or table.dtype == torch.bool:
         raise TypeError(f"{name} has dtype {table.dtype}; expected integer item indices, padded with -1")
     if table.ndim != 2:
@@ -221,13 +219,10 @@ def _refuse_empty_columns(orders: Tensor, n: int) -> None:
 
 def _padded(orders: np.ndarray | Sequence[Any], name: str) -> Tensor:
     """An array, or lists of any lengths padded with -1, as a tensor."""
-    if isinstance(orders, np.ndarray):
-        return from_array(orders, name)
-    if hasattr(orders, "__array__"):  # a data frame, say
-        return from_array(np.asarray(orders), name)
-    if not isinstance(orders, Sequence):
-        raise TypeError(f"{name} is {type(orders).__name__}; expected a matrix of item indices or a list of lists")
-    rows = [np.asarray(row) for row in orders]
+    refuse_masks(orders, name)
+    if hasattr(orders, "__array__") or not isinstance(orders, Sequence):  # an array, a data frame, or nothing of use
+        return as_tensor(orders, name, "a matrix of item indices or a list of lists")[0]
+    rows = [as_array(row, name) for row in orders]
     for index, row in enumerate(rows):
         if row.ndim != 1:
             raise ValueError(f"{name} has {orders[index]!r} in row {index}; expected a list of item indices")

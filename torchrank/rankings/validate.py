@@ -1,4 +1,4 @@
-"""The only input checker: what users pass becomes score tensors here, or a message that says what to do."""
+"""What users pass is checked here, or refused with a message that says what to do."""
 
 import math
 from collections.abc import Callable
@@ -9,13 +9,16 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
+from torchrank.rankings.derivatives import plainly
+
 Scores: TypeAlias = Tensor | ArrayLike
-Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for NumPy, tensor for tensor
 
 
-_SCORES = "scores that are real numbers or bool (for unranked items use NaN and a float dtype)"
-_OF_WORDS = "torchrank.datasets.ranking_data makes them of names, of gaps and of data frames with other columns"
-
+_SCORES = (
+    "scores that are real numbers or bool, one for every item of a row (NaN for unranked ones); "
+    "torchrank.datasets.ranking_data makes them of names, of gaps and of data frames with other columns"
+)
 _GRAM = "a Gram matrix of real floating-point numbers"
 
 
@@ -28,23 +31,21 @@ class ScorePair(NamedTuple):
     wrap: Callable[[Tensor], Matrix]  # to the caller's own kind of array
 
 
-def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tensor, bool]:
+def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2, ordinal: bool = True) -> tuple[Tensor, bool]:
     """Turn scores into a tensor without changing their order.
+
+    ``ordinal`` says whether nothing but their order counts, see :func:`torchrank.rankings.arrays.as_tensor`.
 
     Returns:
         The scores ``(..., n)`` with ``n >= 2``, and whether they came from outside torch.
 
     Raises:
-        TypeError: complex, object, string or date values, or a masked array.
+        TypeError: complex, string or date values, other objects, a sparse or a masked array.
         ValueError: fewer than ``least_dims`` dimensions or fewer than two items.
     """
-    if isinstance(X, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan)")
-    scores = X if isinstance(X, Tensor) else _scores_outside_torch(X, name)
-    if scores.is_complex() or scores.is_quantized:
-        raise TypeError(f"{name} has dtype {scores.dtype}; expected {_SCORES}")
-    if scores.layout != torch.strided:
-        raise TypeError(f"{name} has layout {scores.layout}; pass a dense tensor, {name}.to_dense()")
+    if hasattr(X, "scores") and not hasattr(X, "__array__"):  # a data frame may have a column of this name
+        raise TypeError(f"{name} is a {type(X).__name__}; pass its scores, {name}.scores")
+    scores, foreign = as_tensor(X, name, _SCORES, ordinal=ordinal)
     if scores.ndim < least_dims:
         shape = tuple(scores.shape)
         hint = f"; for one ranking pass {name}[None, :]" if scores.ndim == 1 else ""
@@ -55,25 +56,10 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2) -> tuple[Tenso
         raise ValueError(
             f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least 2 items"
         )
-    return scores, not isinstance(X, Tensor)
+    return scores, foreign
 
 
-def _scores_outside_torch(X: ArrayLike, name: str) -> Tensor:
-    if hasattr(X, "scores") and not hasattr(X, "__array__"):  # a data frame may have a column of this name
-        raise TypeError(f"{name} is a {type(X).__name__}; pass its scores, {name}.scores")
-    array = as_array(X, name)
-    return from_array(array, name, f"{_SCORES}; {_OF_WORDS}" if array.dtype.kind in "OSTU" else _SCORES)
-
-
-def as_array(X: ArrayLike, name: str, expected: str = "a matrix of scores: rows need one score for every item") -> Any:
-    """``X`` as an array of whatever dtype; ``ValueError`` where rows have different lengths."""
-    try:
-        return np.asarray(X)
-    except ValueError as error:
-        raise ValueError(f"{name} is not {expected} ({error})") from None
-
-
-def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
+def score_pair(X: Scores, Y: Scores | None, *, ordinal: bool = True) -> ScorePair:
     """Check the two sides of a Gram matrix against each other.
 
     Raises:
@@ -81,10 +67,10 @@ def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
         ValueError: wrong dimensions, different numbers of items, different devices, batch dimensions that do not
             broadcast.
     """
-    x, foreign = as_scores(X, "X")
+    x, foreign = as_scores(X, "X", ordinal=ordinal)
     if Y is None:
         return ScorePair(x, None, real_dtype(x, foreign=foreign), to_numpy if foreign else _same)
-    y, y_foreign = as_scores(Y, "Y")
+    y, y_foreign = as_scores(Y, "Y", ordinal=ordinal)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(
             f"X ranks {x.shape[-1]} items and Y ranks {y.shape[-1]}; both must rank the same items, column by column"
@@ -119,8 +105,7 @@ def as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, bool]:
         TypeError: not floating-point numbers.
         ValueError: not a matrix, or not square although it has to be.
     """
-    foreign = not isinstance(K, Tensor)
-    gram = K if isinstance(K, Tensor) else from_array(np.asarray(K), name, _GRAM)
+    gram, foreign = as_tensor(K, name, _GRAM)
     if not gram.is_floating_point():
         raise TypeError(f"{name} has dtype {gram.dtype}; expected {_GRAM}")
     if gram.ndim < 2 or (square and gram.shape[-1] != gram.shape[-2]):
@@ -143,9 +128,8 @@ def as_weights(weights: Matrix | None, scores: Tensor, name: str = "weights") ->
         raise ValueError(f"the rankings have shape {tuple(scores.shape)}; at least one is needed")
     if weights is None:
         return torch.ones(m, dtype=torch.float64, device=scores.device)
-    table = weights if isinstance(weights, Tensor) else from_array(np.asarray(weights), name).to(scores.device)
-    if table.is_complex():
-        raise TypeError(f"{name} has dtype {table.dtype}; expected real numbers")
+    table, foreign = as_tensor(weights, name, "real numbers, one weight for each ranking")
+    table = table.to(scores.device) if foreign else table
     if table.ndim == 0 or table.shape[-1] != m:
         raise ValueError(f"{name} has shape {tuple(table.shape)}; expected one weight for each of {m} rankings")
     if table.device != scores.device:
@@ -158,14 +142,20 @@ def as_weights(weights: Matrix | None, scores: Tensor, name: str = "weights") ->
             f"{tuple(scores.shape[:-2])}"
         ) from None
     table = table.to(torch.float64)
-    legal = (table >= 0) & table.isfinite()
+    plainly(lambda table: _check_weights(table, name), table)
+    return table
+
+
+def _check_weights(weights: Tensor, name: str) -> Tensor:
+    """Raise unless weights ``(..., m)`` are finite, at least 0, and some above it; gives them back."""
+    legal = (weights >= 0) & weights.isfinite()
     if not bool(legal.all()):
         *_, row = (int(i) for i in (~legal).nonzero()[0])
-        value = table[~legal][0].item()
+        value = weights[~legal][0].item()
         raise ValueError(f"{name} has {value:g} for row {row}; weights must be finite and at least 0")
-    if not bool((table.sum(dim=-1) > 0).all()):
+    if not bool((weights.sum(dim=-1) > 0).all()):
         raise ValueError(f"{name} add up to 0; at least one ranking needs a positive weight")
-    return table
+    return weights
 
 
 def check_choice(value: object, name: str, legal: tuple[str, ...]) -> None:
@@ -247,38 +237,8 @@ def place_of(row: list[int]) -> str:
     return str(row[0]) if len(row) == 1 else str(tuple(row))
 
 
-def to_numpy(result: Tensor) -> np.ndarray:
-    """A result as a NumPy array, gradients dropped."""
-    return result.detach().cpu().numpy()
-
-
 def _same(result: Tensor) -> Tensor:
     return result
-
-
-def from_array(array: np.ndarray, name: str, expected: str = "real numbers or bool") -> Tensor:
-    """A real array of any layout and byte order as a tensor, sharing memory where torch can.
-
-    Raises:
-        TypeError: complex, object, string or date values.
-    """
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} has dtype {array.dtype}; expected {expected}")
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        return _extended_floats(array)
-    if not array.flags.writeable or any(stride < 0 or stride % array.itemsize for stride in array.strides):
-        array = array.copy()  # torch shares memory only with writable arrays that run forwards in whole items
-    return torch.from_numpy(array)
-
-
-def _extended_floats(array: np.ndarray) -> Tensor:
-    """Extended precision has no torch dtype: number the distinct values, which keeps their order exactly."""
-    unranked = np.isnan(array)
-    codes = np.unique(np.where(unranked, 0, array), return_inverse=True)[1].reshape(array.shape).astype(np.float64)
-    codes[unranked] = np.nan
-    return torch.from_numpy(codes)
 
 
 def check_groups(groups: Tensor) -> Tensor:

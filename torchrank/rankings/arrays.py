@@ -1,0 +1,139 @@
+"""The one way in and the one way out: whatever numbers come in become a tensor, without a change that nobody sees."""
+
+import math
+import numbers
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for NumPy, tensor for tensor
+
+_NUMBERS = "real numbers or bool"
+_EXACT = 2**53  # integers up to here are exact in float64
+
+
+def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool = False) -> tuple[Tensor, bool]:
+    """Numbers in any container as a tensor, and whether they came from outside torch.
+
+    Integers stay the integers they are: those of lists, data frames and arrays of objects too, in which NumPy would
+    round them to float64. Values missing in a data frame are NaN.
+
+    Args:
+        values: a tensor, a list of tensors of one shape, or what NumPy makes an array of.
+        name: what to call them in messages.
+        expected: what should have come, for messages.
+        ordinal: whether nothing but order counts. Then what no dtype of torch holds, such as large integers beside NaN,
+            is numbered in its order; else it is rounded to float64.
+
+    Raises:
+        TypeError: complex, quantized, sparse, nested or masked values, words, dates, or other objects.
+        ValueError: rows of different lengths.
+    """
+    if isinstance(values, (list, tuple)) and len(values) and all(isinstance(part, Tensor) for part in values):
+        values = _stacked(values, name)
+    if not isinstance(values, Tensor):
+        return from_array(as_array(values, name, expected), name, expected, ordinal=ordinal), True
+    if isinstance(values, torch.masked.MaskedTensor):
+        raise TypeError(f"{name} is a masked tensor, whose mask would be lost; pass {name}.to_tensor(torch.nan)")
+    if values.is_complex() or values.is_quantized:
+        raise TypeError(f"{name} has dtype {values.dtype}; expected {expected}")
+    if values.is_nested:
+        raise TypeError(f"{name} is a nested tensor; pass {name}.to_padded_tensor(torch.nan)")
+    if values.layout != torch.strided:
+        raise TypeError(f"{name} has layout {values.layout}; pass a dense tensor, {name}.to_dense()")
+    return values, False
+
+
+def _stacked(parts: Any, name: str) -> Tensor:
+    shapes = [tuple(part.shape) for part in parts]
+    if len(set(shapes)) > 1:
+        raise ValueError(f"{name} is a list of tensors of shapes {shapes}; expected one shape")
+    return torch.stack([*parts])
+
+
+def as_array(values: Any, name: str, expected: str = _NUMBERS) -> Any:
+    """``values`` as an array of whatever dtype, integers unrounded; ``ValueError`` if rows have different lengths."""
+    refuse_masks(values, name)
+    if hasattr(values, "nnz") and hasattr(values, "toarray"):
+        raise TypeError(f"{name} is a sparse matrix of SciPy; pass {name}.toarray(), in which what is not stored is 0")
+    try:
+        array = np.asarray(values)
+        if array.dtype == np.float64 and not isinstance(values, (np.ndarray, np.generic)) and _may_be_rounded(array):
+            return np.asarray(values, dtype=object)
+        return array
+    except ValueError as error:
+        raise ValueError(f"{name} does not hold {expected} ({error})") from None
+
+
+def refuse_masks(values: Any, name: str) -> None:
+    """Raise ``TypeError`` for masked arrays, also in lists: NumPy would forget their masks."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan)")
+    if isinstance(values, (list, tuple)):
+        for part in values:
+            if isinstance(part, (list, tuple)):
+                refuse_masks(part, name)
+            elif isinstance(part, np.ma.MaskedArray):
+                raise TypeError(
+                    f"{name} has a masked array in it, whose mask would be lost; fill it in, .filled(np.nan)"
+                )
+
+
+def _may_be_rounded(array: np.ndarray) -> bool:
+    with np.errstate(invalid="ignore"):
+        return bool(np.any(np.abs(array) >= _EXACT))
+
+
+def from_array(array: np.ndarray, name: str, expected: str = _NUMBERS, *, ordinal: bool = False) -> Tensor:
+    """A real array of any layout and byte order as a tensor, sharing memory where torch can; see :func:`as_tensor`."""
+    if array.dtype.kind == "O":
+        array = _from_objects(array, name, expected, ordinal=ordinal)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {array.dtype}; expected {expected}")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = _numbered(array.ravel().tolist(), array.shape) if ordinal else array.astype(np.float64)
+    if not array.flags.writeable or any(stride < 0 or stride % array.itemsize for stride in array.strides):
+        array = array.copy()  # torch shares memory only with writable arrays that run forwards in whole items
+    return torch.from_numpy(array)
+
+
+def _from_objects(array: np.ndarray, name: str, expected: str, *, ordinal: bool) -> np.ndarray:
+    """Objects that are numbers, or missing in a data frame, as an array of a dtype that torch has."""
+    objects = array.ravel().tolist()
+    for place, value in enumerate(objects):
+        if type(value).__name__ == "NAType":  # of pandas, which need not be installed
+            objects[place] = np.nan
+        elif not isinstance(value, (numbers.Real, np.bool_)):
+            where = tuple(int(i) for i in np.unravel_index(place, array.shape))
+            raise TypeError(f"{name} has dtype object, with {value!r} at {where}; expected {expected}")
+    if all(isinstance(value, (numbers.Integral, np.bool_)) for value in objects):
+        low, high = min(objects, default=0), max(objects, default=0)
+        for dtype in (np.int64, np.uint64):
+            if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+                return np.array([int(value) for value in objects], dtype).reshape(array.shape)
+    if ordinal and any(abs(int(value)) >= _EXACT for value in objects if isinstance(value, numbers.Integral)):
+        return _numbered(objects, array.shape)
+    return np.array([_as_float(value) for value in objects]).reshape(array.shape)
+
+
+def _as_float(value: Any) -> float:
+    """A real number in float64; infinite where it is an integer beyond the largest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _numbered(values: list[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers of any precision by their places in order, which is kept exactly; NaN stays NaN."""
+    places = {value: place for place, value in enumerate(sorted({value for value in values if value == value}))}
+    return np.array([places.get(value, np.nan) for value in values]).reshape(shape)
+
+
+def to_numpy(result: Tensor) -> np.ndarray:
+    """A result as a NumPy array, gradients dropped."""
+    return result.detach().cpu().numpy()
