@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from torchrank.aggregation.preferences import power_of_two
 from torchrank.aggregation.ties import merge_close
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks
@@ -55,6 +56,7 @@ def borda(X: Scores, weights: Matrix | None = None, *, variant: str = "ordinary"
     weight = as_weights(weights, scores)
     ranks, _ = dense_ranks(scores, _REMEDY if variant == "ordinary" else "allow", "X")
     n = ranks.shape[-1]
+    weight = weight / power_of_two(weight.detach().amax(dim=-1, keepdim=True))  # so that weights of any size have sums
     total = (weight[..., None, :] @ expected_sign_sums(ranks, variant)).squeeze(-2)
     votes = (n + 1) / 2 + total / weight.sum(dim=-1, keepdim=True) / 2
     votes = merge_close(votes, _ROUNDING * n).to(real_dtype(scores, foreign=foreign))

@@ -70,7 +70,8 @@ def kemeny(
     Returns:
         :class:`KemenyRanking`. Scores have the dtype of ``X`` if floating, else the default; costs are float64. Arrays
         for NumPy input. Costs that differ by less than 1e-10 times the sum of weights are equal, in linear-ordering
-        programs 1e-6 times the largest majority.
+        programs also those less than 1e-6 times the largest majority apart. Weights times a power of two give the same
+        ranking.
 
     Raises:
         ValueError, TypeError: as :func:`torchrank.aggregation.pair_preferences`, and for a ``time_limit`` that is not
@@ -88,16 +89,22 @@ def kemeny(
     preferences = weighed_preferences(X, weights, missing)
     central = KemenyRanking(
         *plainly(
-            lambda matrix: tuple(kemeny_of_preferences(matrix, method=method, time_limit=time_limit)),
+            lambda matrix, total: tuple(kemeny_of_preferences(matrix, total, method=method, time_limit=time_limit)),
             preferences.matrix,
+            preferences.total,
         )
     )
-    central = central._replace(scores=central.scores.to(preferences.dtype))
+    central = central._replace(
+        scores=central.scores.to(preferences.dtype),
+        cost=central.cost * preferences.unit,
+        gap=central.gap * preferences.unit,
+    )
     return KemenyRanking(*map(to_numpy, central)) if preferences.foreign else central
 
 
 def kemeny_of_preferences(
     preferences: Tensor,  # (..., n, n) weight that prefers i to j
+    total: Tensor | None = None,  # (...) sum of the weights
     *,
     method: str = "auto",
     time_limit: float = 60.0,
@@ -107,6 +114,8 @@ def kemeny_of_preferences(
     Args:
         preferences: ``(..., n, n)`` weight that prefers item i to item j, at least 0, such as
             :func:`torchrank.aggregation.pair_preferences` gives. It is not checked.
+        total: ``(...)`` sum of the weights of the rankings that these come from, of which tolerances are shares; None
+            means the largest weight of any pair, which is less where rankings tie items or leave them out.
         method: as for :func:`kemeny`.
         time_limit: see there.
 
@@ -116,13 +125,15 @@ def kemeny_of_preferences(
     batch, n = preferences.shape[:-2], preferences.shape[-1]
     flat = preferences.reshape(-1, n, n)
     margin = flat - flat.mT
-    tolerance = ROUNDING * (flat + flat.mT).amax(dim=(-1, -2))
+    of_pairs = (flat + flat.mT).amax(dim=(-1, -2))
+    tolerance = ROUNDING * (of_pairs if total is None else torch.maximum(total.expand(batch).reshape(-1), of_pairs))
     excess = torch.where(margin < -tolerance[:, None, None], -margin, 0)  # beyond the lesser cost of each pair
     if len(flat) == 0 or (method == "auto" and n <= MOST_ITEMS):
         order, unique = best_orders(excess, tolerance)
         gap = torch.zeros(len(flat), dtype=torch.float64, device=flat.device)
     else:
-        found = [_central_order(e, method, time_limit) for e in excess.cpu().numpy()]
+        parts = zip(excess.cpu().numpy(), tolerance.tolist(), strict=True)
+        found = [_central_order(part, least, method, time_limit) for part, least in parts]
         order = torch.from_numpy(np.stack([o for o, _, _ in found])).to(flat.device)
         gap = torch.tensor([g for _, g, _ in found], dtype=torch.float64, device=flat.device)
         unique = torch.tensor([u for _, _, u in found], device=flat.device)
@@ -133,8 +144,8 @@ def kemeny_of_preferences(
     return KemenyRanking(scores.reshape(*batch, n), *(part.reshape(batch) for part in (cost, gap, gap == 0, unique)))
 
 
-def _central_order(excess: np.ndarray, method: str, seconds: float) -> tuple[np.ndarray, float, bool]:
-    """The order for one matrix, how much it may cost too much, and whether it is unique."""
+def _central_order(excess: np.ndarray, tolerance: float, method: str, seconds: float) -> tuple[np.ndarray, float, bool]:
+    """The order for one matrix, how much it may cost too much, and whether it is unique up to ``tolerance``."""
     if method == "local":
         order = local_order(excess)
         return order, order_cost(excess, order), False
@@ -146,10 +157,10 @@ def _central_order(excess: np.ndarray, method: str, seconds: float) -> tuple[np.
     for group in components_in_order(excess):
         part = excess[np.ix_(group, group)]
         if len(group) <= MOST_ITEMS:
-            best = best_orders(torch.from_numpy(part)[None], ROUNDING * part.max())
+            best = best_orders(torch.from_numpy(part)[None], tolerance)
             order, only = best.order[0].numpy(), bool(best.unique[0])
         else:
-            order, bound, only = best_order(part, deadline - time.monotonic())
+            order, bound, only = best_order(part, deadline - time.monotonic(), tolerance)
             gap += order_cost(part, order) - bound
         orders.append(group[order])
         unique = unique and only

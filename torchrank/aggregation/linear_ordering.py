@@ -33,10 +33,11 @@ class Solution(NamedTuple):
 def best_order(
     excess: np.ndarray,  # (n, n) cost of placing i above j, at least 0
     seconds: float,
+    tolerance: float = 0.0,  # costs that differ by no more are equal
 ) -> Solution:
     """The least costly order, or the best one found in about so many seconds."""
     deadline = time.monotonic() + seconds
-    program = Program(excess)
+    program = Program(excess, tolerance)
     order = local_order(excess)
     bound = 0.0
     for integral in (False, True):
@@ -66,15 +67,15 @@ def _is_unique(program: "Program", order: np.ndarray, deadline: float) -> bool:
 class Program:
     """The linear-ordering program with the constraints met so far."""
 
-    def __init__(self, excess: np.ndarray) -> None:
+    def __init__(self, excess: np.ndarray, tolerance: float = 0.0) -> None:
         n = len(excess)
         self.excess = excess
         self.scale = float(excess.max())  # the solver's tolerances are absolute
-        self.tolerance = _SOLVED * self.scale
+        self.tolerance = max(_SOLVED * self.scale, tolerance)
         self.i, self.j = np.triu_indices(n, 1)
         self.variable = np.zeros((n, n), np.int64)
         self.variable[self.i, self.j] = np.arange(len(self.i))
-        self.whole = bool((excess == np.round(excess)).all())
+        self.unit = _common_unit(excess)  # every cost is a whole number of these
         below = excess[self.j, self.i]
         self.constant = float(below.sum())
         self.objective = (excess[self.i, self.j] - below) / self.scale
@@ -122,7 +123,9 @@ class Program:
         if proven is None or not np.isfinite(proven):
             return 0.0
         bound = self.constant + self.scale * proven
-        return float(np.ceil(bound - self.tolerance)) if self.whole else bound
+        if self.unit <= 2 * self.tolerance:  # too fine to round up to
+            return bound
+        return float(np.ceil((bound - self.tolerance) / self.unit) * self.unit)
 
     def _matrix(self, x: np.ndarray) -> np.ndarray:
         matrix = np.zeros_like(self.excess)
@@ -154,3 +157,14 @@ class Program:
     def _append(self, rows: csr_array, most: np.ndarray) -> None:
         self.rows = vstack([self.rows, rows], format="csr")
         self.most = np.concatenate([self.most, most])
+
+
+def _common_unit(values: np.ndarray) -> float:
+    """The largest power of two of which all values are whole multiples."""
+    exponents = np.frexp(values[values > 0])[1]
+    if len(exponents) == 0:
+        return 1.0
+    unit = int(exponents.min()) - 1
+    while not (np.ldexp(values, -unit) == np.round(np.ldexp(values, -unit))).all():
+        unit -= 1
+    return float(np.ldexp(1.0, unit))

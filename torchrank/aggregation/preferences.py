@@ -49,14 +49,16 @@ def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: str =
         [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [1.0, 0.0, 0.0]]
     """
     preferences = weighed_preferences(X, weights, missing)
-    return to_numpy(preferences.matrix) if preferences.foreign else preferences.matrix
+    matrix = preferences.matrix * preferences.unit[..., None, None]
+    return to_numpy(matrix) if preferences.foreign else matrix
 
 
 class Preferences(NamedTuple):
     """Pair preferences as a tensor, and what the results made of them need."""
 
-    matrix: Tensor  # (..., n, n) float64
-    total: Tensor  # (...) sum of weights
+    matrix: Tensor  # (..., n, n) float64, in units
+    total: Tensor  # (...) sum of weights, in units
+    unit: Tensor  # (...) a power of two, so that weights of any size have sums, and those times a power the same ones
     dtype: torch.dtype  # of scores made of them
     foreign: bool  # whether the rankings came from outside torch
 
@@ -65,13 +67,20 @@ def weighed_preferences(X: Scores, weights: Matrix | None, missing: str) -> Pref
     """Check the arguments and count, as :func:`pair_preferences` says."""
     check_choice(missing, "missing", MISSING)
     scores, foreign = as_scores(X, "X")
-    weight = as_weights(weights, scores)
+    given = as_weights(weights, scores)
+    unit = power_of_two(given.detach().amax(dim=-1))
+    weight = given / unit[..., None]
     ranks, _ = dense_ranks(scores, REMEDY if missing == "raise" else "allow", "X")
     matrix = _among_ranked(ranks, weight)
     if missing in KINDS:
         matrix = matrix + _across_ranked(ranks, weight, missing)
         matrix = matrix * (1 - torch.eye(ranks.shape[-1], dtype=torch.float64, device=ranks.device))
-    return Preferences(matrix, weight.sum(dim=-1), real_dtype(scores, foreign=foreign), foreign)
+    return Preferences(matrix, weight.sum(dim=-1), unit, real_dtype(scores, foreign=foreign), foreign)
+
+
+def power_of_two(values: Tensor) -> Tensor:
+    """The largest powers of two up to positive values, by which dividing is exact."""
+    return torch.ldexp(torch.ones_like(values), values.frexp().exponent - 1)
 
 
 def _among_ranked(ranks: Tensor, weights: Tensor) -> Tensor:

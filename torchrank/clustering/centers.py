@@ -35,9 +35,9 @@ def centers_of_margins(
     margins[..., i, j], margins[..., j, i] = sums, -sums
     tolerance = ROUNDING * totals
     if method == "kemeny":
-        scores = kemeny_of_preferences(margins.clamp(min=0)).scores
+        scores = kemeny_of_preferences(margins.clamp(min=0), totals).scores
     elif method == "borda":
-        votes = margins.sum(-1) / totals.clamp(min=torch.finfo(totals.dtype).tiny)[..., None]
+        votes = margins.sum(-1) / totals.clamp(min=torch.finfo(totals.dtype).tiny)[..., None] / 2
         scores = merge_close(votes, ROUNDING * n)
     else:
         beats = margins > tolerance[..., None, None]

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from torchrank._repr import short_repr
 from torchrank.clustering.points import Groups
 from torchrank.linalg import ConvergenceWarning
-from torchrank.rankings.arrays import Matrix, from_array
+from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.validate import check_choice, check_count
 
 INITS = ("k-means++", "random")
@@ -252,7 +252,7 @@ def _one_hot(labels: Tensor, n_clusters: int) -> Tensor:
 
 def _given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
     """Labels ``(m,)`` or ``(s, m)`` of all rows, checked, as ``(s, m)`` int64."""
-    given = init if isinstance(init, Tensor) else from_array(init, "init", "integer labels")
+    given = as_tensor(init, "init", "integer labels")[0]
     whole = not (given.is_floating_point() or given.is_complex())
     if given.ndim not in (1, 2) or given.shape[-1] != m or not whole or given.numel() == 0:
         raise ValueError(

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -15,7 +14,7 @@ from torchrank.kernels.smoothed import smoothed_features
 from torchrank.kernels.smoothed_module import SmoothedKendallKernel
 from torchrank.linalg.symmetric import as_double, check_symmetric
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Matrix, from_array
+from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import Scores, as_gram, as_scores, as_weights
@@ -59,7 +58,7 @@ def kernel_diagonal(kernel: Kernel, X: Tensor) -> Tensor:
 
 def given_diagonal(diagonal: Matrix, rows: Tensor) -> Tensor:
     """k(x, x) as the caller gave it for ``rows`` (m2, ...), ``(m2,)`` float64."""
-    own = diagonal if isinstance(diagonal, Tensor) else from_array(np.asarray(diagonal), "diagonal")
+    own = as_tensor(diagonal, "diagonal")[0]
     if own.shape != rows.shape[:1]:
         raise ValueError(f"diagonal has shape {tuple(own.shape)}; expected ({len(rows)},), k(x, x) of every row")
     return as_double(own).to(rows.device)

@@ -4,12 +4,11 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from torchrank.linalg import as_double, check_symmetric
-from torchrank.rankings.arrays import from_array, to_numpy
+from torchrank.rankings.arrays import as_tensor, to_numpy
 
 Array: TypeAlias = Any  # NumPy array or tensor; results are of the kind that came in
 
@@ -20,10 +19,7 @@ DIRECTIONS = ("outgoing", "incoming")
 
 def tensor_of(x: Array, name: str) -> Tensor:
     """``x`` as a tensor; extended precision is rounded to float64."""
-    if isinstance(x, Tensor):
-        return x
-    array = np.asarray(x)
-    return from_array(array.astype(np.float64) if array.dtype == np.longdouble else array, name)
+    return as_tensor(x, name)[0]
 
 
 def real_tensor(x: Array, name: str) -> Tensor:

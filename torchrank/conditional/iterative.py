@@ -66,7 +66,8 @@ def kron_edge_rls(
         relation: pair kernel: "ordinary", "symmetric" or "reciprocal".
         method: "cg" on the symmetric system or "bicgstab" on the reduced one, which costs two products an iteration.
         tol: relative residual to reach; by default 1e-8 in float64 and 1e-5 in float32. 0 runs ``max_iter`` iterations,
-            unless rounding is all that is left of the residual before.
+            unless rounding is all that is left of the residual before. Where all labels of every query are equal, up to
+            rounding, the solution of the ranking loss is 0, without an iteration.
         max_iter: most iterations.
         callback: sees a :class:`FitState` after each iteration and stops by returning True.
         validation: edges and labels that decide when to stop, by squared error or by the pooled error of
@@ -180,7 +181,7 @@ def kron_iterative_rls(
     end_eigen = start_eigen if end is start else psd_eigh(end, "K_end")
     query = (0 if direction == "outgoing" else 1) if loss == "ranking" else None
     system = CompleteSystem(start_eigen, end_eigen, query, relation)
-    outcome = run(system, labels.to(start_eigen.values), replace(settings, validation=validation), None)
+    outcome = run(system, labels, replace(settings, validation=validation), None)
     outcome.solution.warn_unless_converged(f"kron_iterative_rls(loss={loss!r}, method={method!r})", settings.tol)
     pair_duals = apply_relation(outcome.duals, relation)
     two_sets = K_end is not None and K_end is not K_start
@@ -235,7 +236,7 @@ def _settings(
 def _held_out_error(scores: EdgeProduct, labels: Tensor, groups: Tensor | None, duals: Tensor) -> float:
     predicted = scores(duals)
     if groups is None:
-        return float((predicted - labels).square().mean())
+        return float(as_double(predicted - labels).square().mean())
     return conditional_ranking_error(labels, predicted, groups).pooled
 
 

@@ -113,7 +113,7 @@ def run(system: System, labels: Tensor, settings: Settings, first: Tensor | None
     watch = _Watch(system, settings)
     solution = METHODS[settings.method](
         partial(system.product, lam=settings.lam, symmetric=settings.method == "cg"),
-        system.center(system.from_duals(labels)),
+        system.right_side(labels),
         x0=None if first is None else system.center(system.from_duals(first)),
         tol=settings.tol,
         max_iter=settings.max_iter,

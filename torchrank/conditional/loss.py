@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from torchrank.conditional.arguments import Array, tensor_of, wrapper
+from torchrank.linalg import as_double
 from torchrank.rankings.validate import check_choice, check_groups
 
 
@@ -26,7 +27,10 @@ def conditional_rank_loss(
             have any.
 
     Returns:
-        A number. Queries with a single edge add nothing; without any pair it is 0, with gradient 0.
+        A number, computed in float64 from values relative to the lowest of their query, so that labels such as times in
+        nanoseconds keep their differences. Its dtype is that of floating scores, else that of floating labels, but
+        float32 for half precision; for integers torch's default, NumPy's float64. Queries with a single edge add
+        nothing; without any pair it is 0, with gradient 0.
 
     Raises:
         TypeError: complex numbers, or groups that are not integers.
@@ -40,9 +44,25 @@ def conditional_rank_loss(
     if y.is_complex() or f.is_complex():
         raise TypeError(f"scores have dtype {f.dtype} and labels {y.dtype}; complex numbers have no order")
     query = check_groups(query)
-    if not f.is_floating_point():
-        f = f.to(y.dtype if y.is_floating_point() else torch.get_default_dtype())
-    return wrapper(scores, labels, groups)(_mean_over_pairs(y.to(f.dtype) - f, query, normalization))
+    loss = _mean_over_pairs(_above_lowest(y, query) - _above_lowest(f, query), query, normalization)
+    return wrapper(scores, labels, groups)(loss.to(_dtype_of(f, y, isinstance(scores, Tensor))))
+
+
+def _above_lowest(values: Tensor, groups: Tensor) -> Tensor:
+    """Float64 differences to the least value of each group, integers subtracted as integers; gradients pass."""
+    in_floats = values.is_floating_point() or values.dtype == torch.uint64  # torch cannot subtract those
+    values = as_double(values) if in_floats else values.to(torch.int64)
+    known = values.detach()
+    lowest = torch.zeros_like(torch.bincount(groups), dtype=known.dtype)
+    lowest = lowest.scatter_reduce(0, groups, known, "amin", include_self=False)
+    return as_double(values - lowest[groups])
+
+
+def _dtype_of(scores: Tensor, labels: Tensor, of_torch: bool) -> torch.dtype:
+    for x in (scores, labels):
+        if x.is_floating_point():
+            return torch.promote_types(x.dtype, torch.float32)  # a sum of squares soon leaves the range of half floats
+    return torch.get_default_dtype() if of_torch else torch.float64
 
 
 def _mean_over_pairs(residual: Tensor, groups: Tensor, normalization: str) -> Tensor:

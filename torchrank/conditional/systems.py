@@ -12,7 +12,9 @@ import torch
 from torch import Tensor
 
 from torchrank.conditional.pair_kernels import EdgeProduct
-from torchrank.linalg import Eigen
+from torchrank.linalg import Eigen, as_double
+
+_ROUNDING = 8  # epsilons of the labels' dtype: labels of one query that differ by no more are equal
 
 
 class System(Protocol):
@@ -24,6 +26,10 @@ class System(Protocol):
 
     def center(self, v: Tensor) -> Tensor:
         """``L v``; ``v`` itself for the regression loss."""
+        ...
+
+    def right_side(self, labels: Tensor) -> Tensor:
+        """``L y`` in the coordinates of the iteration, 0 where the labels of a query differ by rounding only."""
         ...
 
     def to_duals(self, v: Tensor) -> Tensor:
@@ -62,6 +68,21 @@ class EdgeSystem:
             return v
         means = torch.zeros_like(self._sizes).index_add_(0, self._groups, v) / self._sizes
         return v - means[self._groups]
+
+    def right_side(self, labels: Tensor) -> Tensor:
+        """See :class:`System`."""
+        if self._groups is None:
+            return labels
+        above = labels - self._of_groups(labels, "amin")  # without what a query's labels share, whose sums round
+        return _without_rounding(
+            self.center(above), self._of_groups(above, "amax"), self._of_groups(labels.abs(), "amax")
+        )
+
+    def _of_groups(self, v: Tensor, reduce: str) -> Tensor:
+        """The least or largest value of every edge's group."""
+        assert self._groups is not None
+        found = torch.zeros_like(self._sizes).scatter_reduce(0, self._groups, v, reduce, include_self=False)
+        return found[self._groups]
 
     def to_duals(self, v: Tensor) -> Tensor:
         """Nothing to do."""
@@ -109,6 +130,16 @@ class CompleteSystem:
         """Take out the component along the constants, on the ranked side."""
         return self._center_(v.clone())
 
+    def right_side(self, labels: Tensor) -> Tensor:
+        """See :class:`System`; centred before the change of basis, which rounds what the labels of a query share."""
+        if self._query is None:
+            return self.from_duals(as_double(labels))
+        ranked = 1 - self._query
+        above = labels - labels.amin(ranked, keepdim=True)
+        spread, size = above.amax(ranked, keepdim=True), labels.abs().amax(ranked, keepdim=True)
+        centred = _without_rounding(as_double(above - above.mean(ranked, keepdim=True)), spread, size)
+        return self.center(self.from_duals(centred))
+
     def _center_(self, v: Tensor) -> Tensor:
         c = self._constant
         if self._query == 0:
@@ -124,3 +155,8 @@ class CompleteSystem:
     def from_duals(self, duals: Tensor) -> Tensor:
         """Into the eigenbasis."""
         return self._V.mT @ duals @ self._U
+
+
+def _without_rounding(centred: Tensor, spread: Tensor, size: Tensor) -> Tensor:
+    """Zeros where the spread of a query's labels is that of rounding, beside the size of the largest of them."""
+    return torch.where(spread > _ROUNDING * torch.finfo(size.dtype).eps * size, centred, 0.0)

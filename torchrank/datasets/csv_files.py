@@ -31,8 +31,7 @@ def read_rankings(
 ) -> RankingData:
     r"""Read a CSV file of rankings, one a row; gzipped if its name ends in ``.gz``.
 
-    Empty fields are unranked, and in numbers also NA and NaN. Numbers are read in float64, in which integers beyond
-    2^53 may be tied with their neighbours.
+    Empty fields are unranked, and in numbers also NA and NaN.
 
     Args:
         path: of the file.

@@ -41,14 +41,24 @@ class CsvTable:
     def numbers(self, names: Sequence[str], *, empty: str = "", remedy: str = "") -> np.ndarray:
         """The fields of some columns as float64, NaN for empty ones, NA, NaN and the text ``empty``.
 
+        Integers that float64 would round stay integers; then all numbers are objects.
+
         Raises:
             ValueError: a field that is not a number; line and column are named, and then ``remedy``.
         """
         values = np.full((len(self.rows), len(names)), np.nan)
+        large: dict[tuple[int, int], int] = {}
         for row, fields in enumerate(self.text(names)):
             for column, field in enumerate(fields):
                 if field.lower() not in _EMPTY and field != empty:
-                    values[row, column] = self._number(field, row, names[column], remedy)
+                    number = self._number(field, row, names[column], remedy)
+                    values[row, column] = number
+                    if abs(number) >= 2**53 and field.lstrip("+-").isdecimal():
+                        large[row, column] = int(field)
+        if large:
+            values = values.astype(object)
+            for place, number in large.items():
+                values[place] = number
         return values
 
     def _number(self, field: str, row: int, name: str, remedy: str) -> float:

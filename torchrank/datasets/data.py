@@ -13,7 +13,7 @@ class RankingData:
     For label ranking and scikit-learn, ``X`` and ``Y`` are other names of ``features`` and ``scores``.
 
     Attributes:
-        scores: ``(m, n)``, larger = preferred, equal = tied, NaN = not ranked.
+        scores: ``(m, n)``, larger = preferred, equal = tied, NaN = not ranked; float64, or integers beyond 2^53.
         items: names of the n columns.
         weights: ``(m,)``, how often each row was observed; ones where nothing is said.
         rankers: names of the m rows, where they have any.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torchrank.datasets.data import RankingData
-from torchrank.rankings.arrays import as_array, to_numpy
+from torchrank.rankings.arrays import as_array, as_tensor, refuse_masks, to_numpy
 from torchrank.rankings.convert import from_orders, from_positions
 from torchrank.rankings.validate import as_scores, check_choice, check_number
 
@@ -25,7 +25,10 @@ def ranking_data(
     features: Sequence[str] | np.ndarray | None = None,
     **about: Any,
 ) -> RankingData:
-    """Rankings from an array, a list of lists or a data frame; NaN, None and empty text are unranked.
+    """Rankings from an array, a list of lists or a data frame; NaN, None, NA and empty text are unranked.
+
+    Scores become float64. Integers beyond 2^53, which that would round, stay integers; beside gaps, which integers
+    cannot have, they are numbered in their order.
 
     Args:
         table: for "scores" and "positions" ``(m, n)``, a column an item; for "orders" ``(m, L)``, a column a place.
@@ -41,14 +44,15 @@ def ranking_data(
 
     Raises:
         ValueError: ``form`` unknown, negative weights, columns that do not exist, shapes that do not fit, an item
-            ranked twice, integers that are different and equal in float64, what the converters refuse.
-        TypeError: values that are not numbers; for orders names and numbers in one table.
+            ranked twice, what the converters refuse.
+        TypeError: values that are not numbers, masked arrays; for orders names and numbers in one table.
 
     Example:
         >>> ranking_data([["tea", "milk"], ["milk", None]], form="orders").scores.tolist()
         [[1.0, 2.0], [1.0, nan]]
     """
     check_choice(form, "form", FORMS)
+    refuse_masks(table, "table")
     if hasattr(table, "iloc"):
         if not hasattr(table, "columns"):
             raise TypeError(
@@ -69,7 +73,7 @@ def ranking_data(
         names,
         _weights(weights, len(scores)),
         rankers=tuple(map(str, () if rankers is None else rankers)),
-        features=None if features is None else np.asarray(features, dtype=np.float64),
+        features=None if features is None else to_numpy(as_tensor(features, "features")[0]).astype(np.float64),
         **about,
     )
 
@@ -117,19 +121,17 @@ def _numbers(frame: Any, names: Sequence[Any]) -> np.ndarray:
                 f"table has values of dtype {frame[name].dtype} in column {name!r}; expected numbers (weights=, "
                 "rankers= and features= name the columns that are not items, or items= those that are)"
             )
-    if all(frame[name].dtype in (np.int64, np.uint64) for name in names):
-        return frame[names].to_numpy()
-    return frame[names].to_numpy(dtype=np.float64, na_value=np.nan)
+    return as_array(frame[names], "table")
 
 
 def _matrix(table: Any, form: str, items: Any, unranked: Any) -> tuple[np.ndarray, tuple[str, ...]]:
     """Scores of a table with a column for each item."""
     numbers = _without_gaps(table)
     if form == "scores":
-        scores = _in_float64(to_numpy(as_scores(numbers, "table")[0]))
         if unranked is not None:
             check_number(unranked, "unranked")
-            scores[scores == unranked] = np.nan
+            numbers = _without(numbers, unranked)
+        scores = _in_float64(to_numpy(as_scores(numbers, "table")[0]))
     else:
         scores = from_positions(numbers, unranked=unranked)
     n = scores.shape[1]
@@ -153,23 +155,25 @@ def _without_gaps(table: Any) -> np.ndarray:
                 f"table has {str(cells[row, column])!r} at row {row}, column {column}; expected numbers "
                 "(form='orders' takes names)"
             )
-    return cells.astype(np.float64) if all(isinstance(cell, int | float) for cell in cells.flat) else cells
+    return cells
 
 
-def _in_float64(table: np.ndarray) -> np.ndarray:
-    """A copy in float64; ``ValueError`` where that would tie integers of a row."""
-    scores = table.astype(np.float64)
-    if table.dtype.kind in "iu" and table.size and np.abs(scores).max() >= 2**53:
-        order = table.argsort(axis=1, kind="stable")
-        in_order, rounded = np.take_along_axis(table, order, 1), np.take_along_axis(scores, order, 1)
-        tied = (in_order[:, 1:] != in_order[:, :-1]) & (rounded[:, 1:] == rounded[:, :-1])
-        if tied.any():
-            row, place = (int(i) for i in np.argwhere(tied)[0])
-            raise ValueError(
-                f"table has {in_order[row, place]} and {in_order[row, place + 1]} in row {row}, one number in "
-                "float64; subtract a number from all scores of the row, which changes no ranking"
-            )
-    return scores
+def _without(numbers: np.ndarray, unranked: float) -> np.ndarray:
+    """A copy with NaN in place of a number; integers too large for float64 stay as they are, as objects."""
+    numbers = np.asarray(numbers)
+    exact = numbers.dtype.kind == "O" or _is_large(numbers)
+    copy = numbers.astype(object if exact else np.float64)
+    copy[numbers == unranked] = np.nan
+    return copy
+
+
+def _in_float64(scores: np.ndarray) -> np.ndarray:
+    """A copy in float64, or integers as they are where some are too large for that."""
+    return scores.copy() if _is_large(scores) else scores.astype(np.float64)
+
+
+def _is_large(numbers: np.ndarray) -> bool:
+    return numbers.dtype.kind in "iu" and bool((np.abs(numbers.astype(np.float64)) >= 2**53).any())
 
 
 def _orders(table: Any, items: Any, unranked: Any) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -218,8 +222,8 @@ def _listed(number: int, row: list[Any], unranked: Any) -> list[Any]:
 
 
 def is_absent(entry: Any) -> bool:
-    """Whether an entry of a table of names is empty: None, NaN or empty text."""
-    return entry is None or entry == "" or entry != entry
+    """Whether an entry of a table of names is empty: None, NaN, what pandas calls NA, or empty text."""
+    return entry is None or type(entry).__name__ in ("NAType", "NaTType") or entry == "" or entry != entry
 
 
 def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -234,7 +238,7 @@ def _part(part: str) -> tuple[int, str]:
 def _weights(weights: Any, m: int) -> np.ndarray:
     if weights is None:
         return np.ones(m)
-    values = np.asarray(weights, dtype=np.float64)
+    values = to_numpy(as_tensor(weights, "weights")[0]).astype(np.float64)
     if values.shape != (m,):
         raise ValueError(f"weights has shape {values.shape}; expected ({m},), one for each ranking")
     if not (values >= 0).all() or np.isinf(values).any():
@@ -269,6 +273,7 @@ def from_comparisons(
         >>> from_comparisons([("tea", "milk"), ("tea", "milk"), ("milk", "tea")]).weights.tolist()
         [2.0, 1.0]
     """
+    refuse_masks(pairs, "pairs")
     rows = pairs.to_numpy() if hasattr(pairs, "iloc") else pairs
     won: list[tuple[Any, ...]] = [(row,) if isinstance(row, str) else tuple(row) for row in rows]
     for number, pair in enumerate(won):

@@ -7,6 +7,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch import nn
 
+from torchrank.rankings.arrays import as_array, as_tensor, refuse_masks, to_numpy
+
 ENCODE = "encode categories as numbers first, as by sklearn.preprocessing.OneHotEncoder"
 RANK = (
     "scores are numbers, one column for each item, larger = preferred; "
@@ -24,6 +26,7 @@ def check_features(
     Raises:
         ValueError: what ``validate_data`` refuses.
     """
+    _refuse_masks(X, targets)
     refuse_words(X, "X", remedy)
     return validate_data(estimator, X, *targets, reset=reset, **options)
 
@@ -44,8 +47,9 @@ def check_scores(
         **options: of ``sklearn.utils.check_array``.
 
     Raises:
-        ValueError: what ``validate_data`` refuses, fewer than two items, and NaN.
+        ValueError: what ``validate_data`` refuses, fewer than two items, NaN, and integers beyond 2^53 beside NaN.
     """
+    _refuse_masks(X, targets)
     refuse_words(X, "X", RANK)
     options |= {"ensure_all_finite": "allow-nan", "ensure_min_features": 2 if reset else 1}
     checked = validate_data(estimator, X, *targets, reset=reset, **options)
@@ -53,7 +57,26 @@ def check_scores(
     if remedy is not None and np.isnan(scores).any():
         row, item = np.argwhere(np.isnan(scores))[0]
         raise ValueError(f"X has NaN (an unranked item) at row {row}, item {item}; {remedy}")
-    return checked
+    exact = _unrounded(X, scores)
+    return (exact, *checked[1:]) if targets else exact
+
+
+def _refuse_masks(X: Any, targets: tuple[Any, ...]) -> None:
+    refuse_masks(X, "X")
+    for target in targets:
+        refuse_masks(target, "y")
+
+
+def _unrounded(X: Any, checked: np.ndarray) -> np.ndarray:
+    """Scores as scikit-learn checked them, or as the integers that it rounded to float64."""
+    if checked.dtype.kind != "f" or not (np.abs(checked) >= 2**53).any():
+        return checked
+    array = as_array(X, "X")
+    if array.dtype.kind not in "Oiu":
+        return checked
+    if np.isnan(checked).any():
+        raise ValueError("X has integers beyond 2^53 beside NaN, which float64 would tie; pass their ranks instead")
+    return to_numpy(as_tensor(X, "X")[0])
 
 
 def takes_unranked(kernel: Any) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
@@ -13,6 +13,7 @@ from torchrank.clustering.points import CHOOSE_KERNEL
 from torchrank.estimators.border import check_features, check_scores, takes_unranked
 from torchrank.estimators.classification import DecisionMixin, encode_classes
 from torchrank.estimators.fitting import all_or_nothing
+from torchrank.estimators.named_kernels import named_kernel
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
@@ -96,7 +97,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
                     f"kernel={self.kernel!r} is unknown; choose 'kendall', 'precomputed', a function or kernel such as "
                     f"torchrank.MallowsKernel(), or one of scikit-learn's: {known}"
                 )
-            return pairwise_kernels(X, Y, metric=self.kernel, **params)
+            return named_kernel(X, Y, self.kernel, params)
         gram = np.asarray(self.kernel(X, Y, **params), dtype=np.float64)
         if gram.shape != (len(X), len(Y)):
             raise ValueError(f"kernel gave a matrix of shape {gram.shape}; expected {(len(X), len(Y))}")

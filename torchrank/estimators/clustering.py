@@ -17,6 +17,7 @@ from torchrank import clustering
 from torchrank.clustering.points import CHOOSE_KERNEL
 from torchrank.estimators.border import check_scores, takes_unranked
 from torchrank.estimators.fitting import all_or_nothing
+from torchrank.rankings.arrays import refuse_masks
 
 
 class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
@@ -42,6 +43,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
         """
         with all_or_nothing(self):
             X = self._validated(X, reset=True)
+            refuse_masks(sample_weight, "sample_weight")
             weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             self.model_ = self._module(X.shape[1])
@@ -76,6 +78,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
         if self._precomputed:
+            refuse_masks(X, "X")
             return np.asarray(validate_data(self, X, reset=reset))
         remedy = None if self._takes_unranked else self._remedy
         return np.asarray(check_scores(self, X, reset=reset, remedy=remedy))

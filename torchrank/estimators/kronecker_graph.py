@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import pairwise_kernels
+
+from torchrank.estimators.named_kernels import named_kernel
 
 
 @dataclass(frozen=True)
@@ -114,4 +115,4 @@ class NodeKernel:
         if callable(self.kernel):
             return np.asarray(self.kernel(left, right))
         left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
-        return pairwise_kernels(left, right, metric=self.kernel, **(self.params or {}))
+        return named_kernel(left, right, self.kernel, self.params or {})

@@ -63,7 +63,11 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
             f"X ranks {n} items; the diffusion kernel needs the exponential of a matrix of n! rows, which is feasible "
             f"up to {MOST_ITEMS} items ({math.factorial(MOST_ITEMS)} rows): use mallows_gram, which takes n log n"
         )
-    result = plainly(lambda x, y: _entries(x, y, as_float(beta), pair.dtype), pair.X, pair.Y)
+    x, y = pair.X, pair.Y
+    if y is not None:
+        batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        x, y = x.expand(*batch, -1, n), y.expand(*batch, -1, n)
+    result = plainly(lambda x, y: _entries(x, y, as_float(beta), pair.dtype), x, y)
     return pair.wrap(without_gradient(result, pair.X, pair.Y, what="values of the diffusion kernel are"))
 
 

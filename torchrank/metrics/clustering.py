@@ -1,12 +1,14 @@
 """How good clusters are, and how much two clusterings agree."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.arrays import Matrix, from_array, to_numpy
+from torchrank.metrics.numbers import real_of
+from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
 from torchrank.rankings.validate import as_weights, check_count
 
 Labels = Matrix  # (m,) integers
@@ -23,31 +25,35 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
     scikit-learn's ``silhouette_samples(..., metric="precomputed")``, but runs where the distances are.
 
     Args:
-        distances: ``(m, m)`` such as :func:`torchrank.kendall_distance` gives.
+        distances: ``(m, m)`` such as :func:`torchrank.kendall_distance` gives: symmetric, and 0 on the diagonal.
         labels: ``(m,)`` integers.
-        weights: ``(m,)`` how many equal rows each stands for, so that repeated rankings need one row; None means 1.
+        weights: ``(m,)`` how many equal rows each stands for, so that repeated rankings need one row; None means 1. A
+            row of weight 0 changes nothing for the others, and gets the silhouette that it would have as one more row
+            of its cluster, 0 if that has none.
 
     Returns:
         ``(m,)`` float64; a NumPy array if ``distances`` is one.
 
     Raises:
-        ValueError: shapes that do not fit, distances below 0, fewer than two clusters, or no fewer clusters than
-            (weighted) rows.
+        ValueError: shapes that do not fit, a matrix that is not symmetric, has a diagonal other than 0 or entries below
+            0, fewer than two clusters, or no fewer clusters than (weighted) rows. Rounding, up to half the digits of
+            the dtype, is let pass.
         TypeError: labels that are not integers, distances that are not real numbers.
     """
     D, foreign = _distances(distances)
     clusters, counts = _labels(labels, len(D), "labels").to(D.device), as_weights(weights, D)
-    k = int(clusters.max()) + 1
-    if not 2 <= k < float(counts.sum()):
-        raise ValueError(
-            f"labels name {k} clusters of {float(counts.sum()):g} rows; a silhouette needs from 2 clusters to rows - 1"
-        )
-    members = torch.nn.functional.one_hot(clusters, k).to(torch.float64) * counts[:, None]  # [m, k]
+    own = torch.nn.functional.one_hot(clusters).to(torch.bool)  # [m, k]
+    members = own * counts[:, None]
     totals, sizes = D @ members, members.sum(0)
-    own = torch.nn.functional.one_hot(clusters, k).to(torch.bool)
-    others = sizes[clusters] - 1  # rows of the same cluster, this one left out
-    within = totals[own] / others.clamp(min=1)
-    between = (totals / sizes).masked_fill(own, torch.inf).amin(-1)
+    filled = int((sizes > 0).sum())
+    if not 2 <= filled < float(counts.sum()):
+        raise ValueError(
+            f"labels name {filled} clusters of {float(counts.sum()):g} rows; a silhouette needs from 2 clusters to "
+            "rows - 1"
+        )
+    others = sizes[clusters] - counts.clamp(max=1)  # rows of the same cluster, this one left out
+    within = totals[own] / torch.where(others > 0, others, 1)
+    between = (totals / torch.where(sizes > 0, sizes, 1)).masked_fill(own | (sizes == 0), torch.inf).amin(-1)
     scale = torch.maximum(within, between)
     silhouette = torch.where((others > 0) & (scale > 0), (between - within) / torch.where(scale > 0, scale, 1), 0)
     return to_numpy(silhouette) if foreign else silhouette
@@ -133,7 +139,7 @@ def bootstrap_stability(
         ImportError: scikit-learn is not installed.
     """
     check_count(repeats, "repeats", 1)
-    table = torch.as_tensor(weights)
+    table = as_tensor(weights, "weights")[0]
     counts = as_weights(table, table[:, None])
     rows = int(counts.sum())
 
@@ -148,26 +154,53 @@ def bootstrap_stability(
 
 
 def _distances(distances: Matrix) -> tuple[Tensor, bool]:
-    foreign = not isinstance(distances, Tensor)
-    D = from_array(np.asarray(distances), "distances") if foreign else distances
-    if D.ndim != 2 or D.shape[0] != D.shape[1]:
-        raise ValueError(f"distances have shape {tuple(D.shape)}; expected a square matrix")
-    D = D.detach().to(torch.float64)
+    """A checked matrix of distances in float64, its diagonal exactly 0, and whether it came from outside torch."""
+    given = real_of(distances, "distances")
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise ValueError(f"distances have shape {tuple(given.shape)}; expected a square matrix")
+    D = given.to(torch.float64, copy=True)
     if not bool(D.isfinite().all()):
-        row, column = (int(i) for i in (~D.isfinite()).nonzero()[0])
+        row, column = _place(~D.isfinite())
         raise ValueError(f"distances[{row}, {column}] is {D[row, column].item()}; distances must be finite")
-    if bool((D < 0).any()):
-        row, column = (int(i) for i in (D < 0).nonzero()[0])
+    rounding = math.sqrt(torch.finfo(given.dtype if given.is_floating_point() else D.dtype).eps)
+    _check_entries(D, rounding * float(D.abs().max()) if len(D) else 0.0)
+    D.clamp_(min=0).diagonal().zero_()
+    return D, not isinstance(distances, Tensor)
+
+
+def _check_entries(D: Tensor, rounding: float) -> None:
+    """Raise where a matrix does not hold distances of rows among themselves."""
+    below = rounding < -D
+    if bool(below.any()):
+        row, column = _place(below)
         raise ValueError(
             f"distances[{row}, {column}] is {D[row, column].item():g}; distances are at least 0. A Gram matrix holds "
             "similarities; kendall_distance gives distances of rankings"
         )
-    return D, foreign
+    own = D.diagonal().abs() > rounding
+    if bool(own.any()):
+        row = int(own.nonzero()[0])
+        raise ValueError(
+            f"distances[{row}, {row}] is {D[row, row].item():g}; the diagonal must be 0, as a row is at no distance "
+            "from itself. A Gram matrix holds similarities; kendall_distance gives distances of rankings"
+        )
+    apart = (D - D.mT).abs() > rounding
+    if bool(apart.any()):
+        row, column = _place(apart)
+        raise ValueError(
+            f"distances are not symmetric: [{row}, {column}] is {D[row, column].item():g} and [{column}, {row}] "
+            f"{D[column, row].item():g}; expected the distances of the same rows on both sides, in the same order"
+        )
+
+
+def _place(wrong: Tensor) -> tuple[int, int]:
+    row, column = (int(i) for i in wrong.nonzero()[0])
+    return row, column
 
 
 def _labels(labels: Labels, m: int | None, name: str) -> Tensor:
     """Labels as ``(m,)`` int64 from 0 up without gaps."""
-    given = labels.detach() if isinstance(labels, Tensor) else from_array(np.asarray(labels), name, _NUMBERS)
+    given = as_tensor(labels, name, _NUMBERS)[0].detach()
     if given.ndim != 1 or (m is not None and len(given) != m):
         raise ValueError(f"{name} have shape {tuple(given.shape)}; expected ({'m' if m is None else m},)")
     if given.is_floating_point() or given.is_complex():

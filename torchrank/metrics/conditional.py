@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.arrays import from_array, to_numpy
+from torchrank.rankings.arrays import as_tensor, to_numpy
 from torchrank.rankings.validate import check_groups
 
 Array: TypeAlias = Any  # NumPy array or tensor
@@ -107,7 +106,7 @@ def _edges(labels: Array, scores: Array, groups: Array | None) -> tuple[Tensor, 
     elif groups is None:
         query, n_queries = torch.zeros(len(y), dtype=torch.int64, device=y.device), 1
     else:
-        query = (groups if isinstance(groups, Tensor) else from_array(np.asarray(groups), "groups")).to(y.device)
+        query = (as_tensor(groups, "groups")[0]).to(y.device)
         if query.shape != y.shape:
             raise ValueError(
                 f"groups have shape {tuple(query.shape)} and labels {tuple(y.shape)}; one group for each edge"
@@ -122,7 +121,7 @@ def _edges(labels: Array, scores: Array, groups: Array | None) -> tuple[Tensor, 
 
 
 def _vector_or_matrix(x: Array, name: str) -> Tensor:
-    tensor = x.detach() if isinstance(x, Tensor) else from_array(np.asarray(x), name)
+    tensor = as_tensor(x, name)[0].detach()
     if tensor.is_complex():
         raise TypeError(f"{name} have dtype {tensor.dtype}; complex numbers have no order")
     if tensor.ndim not in (1, 2):

@@ -11,8 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.metrics.numbers import double_of
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import from_array, to_numpy
+from torchrank.rankings.arrays import as_tensor, to_numpy
+from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
 Array: TypeAlias = Tensor | np.ndarray
@@ -119,9 +121,10 @@ def d_feat(X: Array, labels: Array) -> float:
         A number of at least 0, in squared units of the features; it grows with the rows of a cluster. NaN for no rows.
 
     Raises:
-        ValueError, TypeError: shapes that do not fit, labels that are not integers.
+        ValueError, TypeError: shapes that do not fit, features that are not finite real numbers, labels that are not
+            integers.
     """
-    x, cluster = _features(X), _cluster_labels(labels, len(X))
+    cluster, x = _cluster_labels(labels, len(X)), _features(X)
     values = [float((x[cluster == k] - x[cluster == k].mean(0)).square().sum()) for k in cluster.unique()]
     return float(np.mean(values)) if values else float("nan")
 
@@ -145,7 +148,7 @@ def d_knh(X: Array, labels: Array, *, k: int = 3, squared: bool = True) -> float
         ValueError, TypeError: as :func:`d_feat`, and for ``k`` below 1.
     """
     check_count(k, "k", least=1)
-    x, cluster = _features(X), _cluster_labels(labels, len(X))
+    cluster, x = _cluster_labels(labels, len(X)), _features(X)
     values = [_neighbor_distance(x[cluster == c], k, squared) for c in cluster.unique()]
     return float(np.mean(values)) if values else float("nan")
 
@@ -156,7 +159,9 @@ def _neighbor_distance(x: Tensor, k: int, squared: bool) -> float:
         return 0.0
     total = 0.0
     for block in x.split(max(1, _BLOCK // len(x))):
-        nearest = torch.cdist(block, x).topk(k + 1, largest=False).values[:, 1:]  # the first is the row itself
+        # By differences: products of matrices, cdist's choice beyond 25 rows, lose the digits far from the origin.
+        distances = torch.cdist(block, x, compute_mode="donot_use_mm_for_euclid_dist")
+        nearest = distances.topk(k + 1, largest=False).values[:, 1:]  # the first is the row itself
         total += float((nearest.square() if squared else nearest).mean(1).sum())
     return total / len(x)
 
@@ -192,14 +197,15 @@ def _mean_over_clusters(values: Tensor, cluster: Tensor) -> float:
 
 
 def _features(X: Array) -> Tensor:
-    x = X.detach() if isinstance(X, Tensor) else from_array(np.asarray(X), "X")
+    x = double_of(X, "X")
     if x.ndim != 2:
         raise ValueError(f"X has shape {tuple(x.shape)}; expected (N, d) features")
-    return x.to(torch.float64)
+    check_finite_features(x)
+    return x
 
 
 def _cluster_labels(labels: Array, n: int) -> Tensor:
-    cluster = labels if isinstance(labels, Tensor) else from_array(np.asarray(labels), "labels")
+    cluster = as_tensor(labels, "labels")[0]
     if cluster.shape != (n,):
         raise ValueError(f"labels has shape {tuple(cluster.shape)}; expected one cluster for each of {n} rows")
     if cluster.is_floating_point() or cluster.dtype == torch.bool:

@@ -90,23 +90,16 @@ class _Plainly(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], function: Callable[..., Any], *tensors: Tensor | None) -> Any:
-        most = max(t.ndim - (d is not None) for t, d in zip(tensors, in_dims[1:], strict=True) if t is not None)
-        moved = [t if t is None or d is None else _first(t, d, most) for t, d in zip(tensors, in_dims[1:], strict=True)]
+        moved = [t if t is None or d is None else t.movedim(d, 0) for t, d in zip(tensors, in_dims[1:], strict=True)]
         results = _Plainly.apply(function, *moved)
         return results, 0 if isinstance(results, Tensor) else (0,) * len(results)
-
-
-def _first(tensor: Tensor, dim: int, most: int) -> Tensor:
-    """The dimension of vmap before all batch dimensions of any argument."""
-    tensor = tensor.movedim(dim, 0)
-    return tensor.reshape(tensor.shape[0], *(1,) * (most + 1 - tensor.ndim), *tensor.shape[1:])
 
 
 def plainly(function: Callable[..., Any], *tensors: Tensor | None) -> Any:
     """``function(*tensors)`` without derivatives, for code that looks at values or works in place.
 
-    Under ``torch.func.vmap`` it is called once, with one more batch dimension in front, so its results need a batch
-    dimension for every one that any of its arguments has.
+    Under ``torch.func.vmap`` it is called once, with one more batch dimension in front of the arguments that differ,
+    and has to give one in front of its results. Batch dimensions of several arguments should be the same before.
     """
     if torch.compiler.is_compiling():
         return function(*tensors)

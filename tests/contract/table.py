@@ -1,0 +1,463 @@
+"""Every public name of torchrank and how to call it. A name that is in neither table fails the suite."""
+
+import functools
+import importlib
+from typing import Any
+
+import numpy as np
+import torch
+
+import torchrank as tr
+from tests.contract.call import Call
+from torchrank import aggregation, classification, conditional, distributions, estimators, linalg, metrics
+
+RNG = np.random.default_rng(0)
+N = np.nan
+M, ITEMS = 8, 5
+TOTAL = np.array([[1, 2, 3, 4, 5], [2, 1, 3, 4, 5], [1, 2, 3, 5, 4], [5, 4, 3, 2, 1], [5, 4, 3, 1, 2], [4, 5, 3, 2, 1]])
+TOTAL = np.vstack([TOTAL, TOTAL[[0, 3]]]).astype(float)  # two of them twice
+TIED = np.array([[0, 1, 2, 3, 3], [1, 0, 2, 2, 3], [0, 0, 0, 1, 1], [3, 2, 1, 0, 0], [2, 2, 1, 1, 0], [3, 3, 2, 0, 1]])
+TIED = np.vstack([TIED, TIED[[1, 4]]]).astype(float)
+OTHER = np.array([[3, 1, 2, 2, 0], [0, 1, 2, 3, 1], [1, 1, 0, 2, 3]], dtype=float)
+WEIGHTS = np.array([1, 2, 1, 3, 1, 1, 2, 1], dtype=float)
+CLASSES = np.array([0, 0, 0, 1, 1, 1, 0, 1])
+FEATURES = np.where(CLASSES[:, None] == 0, -1.0, 1.0) + RNG.normal(size=(M, 2)) / 4
+SCORES = RNG.normal(size=(M, ITEMS))
+DISTANCES = np.abs(SCORES[:, None] - SCORES).sum(-1)
+NODES = RNG.normal(size=(4, 3))
+KERNEL = NODES @ NODES.T + np.eye(4)
+LABELS = RNG.normal(size=(4, 4))
+EDGES = np.argwhere(np.ones((4, 4)))
+GRAM = SCORES @ SCORES.T + np.eye(M)
+PAIRS = (lambda w: w + w.T)(np.triu(np.arange(25.0).reshape(5, 5), 1))
+PARTIAL = TOTAL.copy()
+PARTIAL[[0, 1, 3, 4], [0, 1, 4, 3]] = N
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator(device="cpu").manual_seed(seed)
+
+
+def together(labels: Any) -> Any:
+    """Which rows are in one cluster, whatever the clusters are called."""
+    return labels[:, None] == labels[None, :]
+
+
+def quiet(fit: Any) -> Any:
+    return fit
+
+
+def module(make: Any, *what: str) -> Any:
+    """Fit a module on X with weights w and give what it says of X."""
+
+    def call(X: Any, w: Any = None) -> Any:
+        model = make()
+        kwargs = {} if w is None else {"weights": w}
+        evidence = model.fit(X, generator=seeded(), **kwargs)
+        says = [getattr(model, name)(X) for name in what]
+        return together(evidence.labels if hasattr(evidence, "labels") else evidence.history.labels), says
+
+    return call
+
+
+def fitted(make: Any, *what: str, attributes: tuple[str, ...] = (), clusters: bool = False) -> Any:
+    """Fit an estimator and give what it says of X."""
+
+    def call(X: Any, w: Any = None, z: Any = None, Y: Any = None, **more: Any) -> Any:
+        model = make()
+        target = [] if z is None and Y is None else [z if Y is None else Y]
+        model.fit(X, *target, **({} if w is None else {"sample_weight": w}))
+        says = [getattr(model, name)(X) for name in what]
+        return [together(s) if clusters and np.ndim(s) == 1 else s for s in says] + [
+            getattr(model, name) for name in attributes
+        ]
+
+    return call
+
+
+CALLS: dict[str, Call] = {
+    # kernels, distances, features
+    "kendall_gram": Call(
+        lambda X, Y: (tr.kendall_gram(X), tr.kendall_gram(X, Y), tr.kendall_gram(X, variant="a")),
+        {"X": TIED, "Y": OTHER},
+        ("mm", "mk", "mm"),
+        pointwise=True,
+        vmap=True,
+        compiles=True,
+        derivative="refused",
+    ),
+    "kendall_gram of partial rankings": Call(
+        lambda X: tuple(tr.kendall_gram(X, missing=word) for word in ("pairwise", "interleaving", "topk")),
+        {"X": PARTIAL},
+        ("mm", "mm", "mm"),
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        derivative="refused",
+    ),
+    "kendall_gram of weighted pairs": Call(
+        lambda X, K: tr.kendall_gram(X, pairs=K),
+        {"X": TIED, "K": PAIRS},
+        ("mm",),
+        pointwise=True,
+        compiles=True,
+        derivative="refused",
+    ),
+    "kendall_distance": Call(
+        lambda X: (tr.kendall_distance(X), tr.kendall_distance(X, tie_penalty=0.5), tr.kendall_distance(X, normalize=True)),
+        {"X": TIED},
+        ("mm", "mm", "mm"),
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        compiles=True,
+        derivative="refused",
+    ),
+    "mallows_gram": Call(
+        lambda X: tr.mallows_gram(X, lam=0.3),
+        {"X": TIED},
+        ("mm",),
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        compiles=True,
+        derivative="refused",
+    ),
+    "pair_counts": Call(
+        lambda X: tuple(tr.pair_counts(X)),
+        {"X": TIED},
+        ("mm",) * 5,
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        compiles=True,
+    ),
+    "kendall_features": Call(
+        tr.kendall_features, {"X": TIED}, ("mp",), pointwise=True, batches=True, vmap=True, derivative="refused"
+    ),
+    "smoothed_kendall_gram": Call(
+        lambda V: (tr.smoothed_kendall_gram(V, window=1.0), tr.smoothed_kendall_gram(V, window=1.0, noise="gaussian")),
+        {"V": SCORES},
+        ("mm", "mm"),
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        compiles=True,
+        derivative="smooth",
+    ),
+    "smoothed_features": Call(
+        lambda V: tr.smoothed_features(V, window=1.0),
+        {"V": SCORES},
+        ("mp",),
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        derivative="smooth",
+    ),
+    "diffusion_gram": Call(
+        lambda X: tr.diffusion_gram(X, beta=0.2),
+        {"X": TOTAL},
+        ("mm",),
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        derivative="refused",
+    ),
+    "partial_kendall_gram": Call(
+        lambda z: tr.partial_kendall_gram(z, n_items=9), {"z": np.argsort(-TOTAL)[:, :3]}, ("mm",), pointwise=True
+    ),
+    "multivariate_gram": Call(
+        lambda X: tr.multivariate_gram([X, X[:, :3]]) if not isinstance(X, list) else tr.multivariate_gram([X, [r[:3] for r in X]]),
+        {"X": TIED},
+        ("mm",),
+        pointwise=True,
+        derivative="refused",
+    ),
+    "polynomial_gram": Call(lambda K: tr.polynomial_gram(K, degree=2, scale=1.0), {"K": GRAM / 100}, derivative="smooth"),
+    "center_gram": Call(lambda K: tr.center_gram(K), {"K": GRAM}, derivative="smooth", compiles=True),
+    "normalize_gram": Call(lambda K: tr.normalize_gram(K), {"K": GRAM}, derivative="smooth", compiles=True),
+    "KendallKernel": Call(
+        lambda X: tr.KendallKernel()(X), {"X": TIED}, ("mm",), pointwise=True, batches=True, vmap=True, compiles=True,
+        derivative="refused",
+    ),
+    "MallowsKernel": Call(
+        lambda X: tr.MallowsKernel(lam=0.3)(X), {"X": TIED}, ("mm",), pointwise=True, batches=True, derivative="refused"
+    ),
+    "SmoothedKendallKernel": Call(
+        lambda V: tr.SmoothedKendallKernel(window=1.0)(V), {"V": SCORES}, ("mm",), pointwise=True, derivative="smooth"
+    ),
+    "MultivariateKernel": Call(
+        lambda X: tr.MultivariateKernel([tr.KendallKernel(), tr.MallowsKernel(lam=0.2)])([X, X]),
+        {"X": TIED},
+        ("mm",),
+        pointwise=True,
+        derivative="refused",
+    ),
+    # conversions
+    "from_orders": Call(lambda z: tr.from_orders(z, 5), {"z": np.argsort(-TOTAL)}, ("mn",), pointwise=True),
+    "from_positions": Call(lambda X: tr.from_positions(X), {"X": TOTAL}, ("mn",), pointwise=True, batches=True),
+    "to_orders": Call(tr.to_orders, {"X": TOTAL}, ("mp",), pointwise=True, batches=True, vmap=True),
+    "to_positions": Call(tr.to_positions, {"X": TIED}, ("mn",), pointwise=True, batches=True, vmap=True),
+    # aggregation
+    "borda": Call(
+        lambda X, w: tr.borda(X, w), {"X": TIED, "w": WEIGHTS}, ("n",), batches=True, vmap=True, derivative="refused"
+    ),
+    "copeland": Call(lambda X, w: tr.copeland(X, w), {"X": TIED, "w": WEIGHTS}, ("n",), batches=True, vmap=True),
+    "kemeny": Call(
+        lambda X, w: (lambda k: (k.scores, k.optimal))(tr.kemeny(X, w)), {"X": TOTAL, "w": WEIGHTS}, ("n", ""), batches=True
+    ),
+    "aggregation.pair_preferences": Call(
+        lambda X, w: aggregation.pair_preferences(X, w / w.sum() if not isinstance(w, list) else w),
+        {"X": TIED},
+        ("nn",),
+        batches=True,
+    ),
+    "aggregation.kemeny_of_preferences": Call(
+        lambda K: tuple(aggregation.kemeny_of_preferences(K))[:1], {"K": np.triu(PAIRS) + PAIRS / 4}, tensors=True
+    ),
+    # distributions
+    "Mallows": Call(
+        lambda X: (lambda d: (d.log_prob(X), d.mean_distance if hasattr(d, "mean_distance") else 0))(
+            tr.Mallows(X[0], 0.5)
+        ),
+        {"X": TOTAL},
+        ("m", ""),
+        tensors=True,
+        reordered=False,
+    ),
+    "PlackettLuce": Call(
+        lambda X: tr.PlackettLuce(torch.linspace(0, 1, 5, dtype=torch.float64, device="cpu")).log_prob(X),
+        {"X": TOTAL},
+        ("m",),
+        tensors=True,
+        pointwise=True,
+    ),
+    "fit_mallows": Call(
+        lambda X, w: (lambda f: (f.center, f.lam, f.mean_distance))(tr.fit_mallows(X, w)),
+        {"X": TOTAL, "w": WEIGHTS},
+        ("n", "", ""),
+    ),
+    "fit_plackett_luce": Call(
+        lambda X, w: tr.fit_plackett_luce(X, w).logits, {"X": TOTAL, "w": WEIGHTS}, ("n",)
+    ),
+    # clusters and mixtures
+    "KernelKMeans": Call(module(lambda: tr.KernelKMeans(2)), {"X": TIED, "w": WEIGHTS}, ("mm",)),
+    "RankingKMeans": Call(module(lambda: tr.RankingKMeans(2)), {"X": TOTAL, "w": WEIGHTS}, ("mm",)),
+    "MallowsMixture": Call(
+        module(lambda: tr.MallowsMixture(5, 2), "log_prob"), {"X": TOTAL, "w": WEIGHTS}, ("mm", "m")
+    ),
+    "KernelMallowsMixture": Call(
+        module(lambda: tr.KernelMallowsMixture(5, 2), "log_prob"), {"X": TOTAL, "w": WEIGHTS}, ("mm", "m")
+    ),
+    "KernelGaussianMixture": Call(
+        module(lambda: tr.KernelGaussianMixture(2, max_lam=50.0)), {"X": TOTAL, "w": WEIGHTS}, ("mm",)
+    ),
+    # label ranking
+    "one_rank": Call(
+        lambda V, X: (lambda m: m.predict_rankings(V) if hasattr(m, "predict_rankings") else m.centers)(tr.one_rank(V, X)),
+        {"V": FEATURES, "X": TOTAL},
+        (None,),
+        tensors=True,
+    ),
+    "kmeans_then_rank": Call(
+        lambda V, X: together(tr.kmeans_then_rank(V, X, 2, seed=0).predict(V)),
+        {"V": FEATURES, "X": TOTAL},
+        ("mm",),
+        tensors=True,
+    ),
+    "naive_kmeans": Call(
+        lambda V, X: together(tr.naive_kmeans(V, X, 2, seed=0).predict(V)),
+        {"V": FEATURES, "X": TOTAL},
+        ("mm",),
+        tensors=True,
+    ),
+    "rank_tree": Call(
+        lambda V, X: tr.rank_tree(V, X, 2, min_leaf=1, seed=0).predict(V), {"V": FEATURES, "X": TOTAL}, (None,), tensors=True
+    ),
+    "pruned_rank_tree": Call(
+        lambda V, X: tr.pruned_rank_tree(V, X, 2, min_leaf=1).predict(V), {"V": FEATURES, "X": TOTAL}, (None,), tensors=True
+    ),
+    "rank_clustering_tree": Call(
+        lambda V, X: tr.rank_clustering_tree(V, X, 2, min_leaf=1, seed=0).predict(V),
+        {"V": FEATURES, "X": TOTAL},
+        (None,),
+        tensors=True,
+    ),
+    "MMPL": Call(
+        lambda V, X: _mm_pl(V, X), {"V": FEATURES, "X": TOTAL}, (None,), tensors=True
+    ),
+    # classification
+    "top_scoring_pairs": Call(
+        lambda X, z: tr.top_scoring_pairs(X, z, k=3), {"X": TIED, "z": CLASSES}, ("p", "p", "p", "p"), reordered=True
+    ),
+    "TopScoringPairs": Call(
+        lambda X, z: _top_pairs(X, z), {"X": TIED, "z": CLASSES}, ("m",), tensors=True
+    ),
+    "AllPairsMajorityVote": Call(
+        lambda X, z: tr.AllPairsMajorityVote(X, z)(X), {"X": TIED, "z": CLASSES}, ("m",), tensors=True
+    ),
+    "classification.all_pairs_margins": Call(
+        lambda X, z: classification.all_pairs_margins(X, z, X), {"X": TIED, "z": CLASSES}, ("m",)
+    ),
+    "fisher_discriminant": Call(
+        lambda K, z: tr.fisher_discriminant(K, z), {"K": GRAM, "z_": CLASSES}, (None, None)
+    ),
+    "KernelFisherDiscriminant": Call(
+        lambda X, z: _fisher(X, z), {"X": TIED, "z": CLASSES}, (None,), tensors=True
+    ),
+    # conditional ranking
+    "kron_rls": Call(lambda K, F: tr.kron_rls(K, None, F, 1.0), {"K": KERNEL, "F": LABELS}),
+    "kron_rank_rls": Call(lambda K, F: tr.kron_rank_rls(K, None, F, 1.0), {"K": KERNEL, "F": LABELS}),
+    "kron_iterative_rls": Call(
+        lambda K, F: tr.kron_iterative_rls(K, None, F, 1.0).duals, {"K": KERNEL, "F": LABELS}
+    ),
+    "kron_edge_rls": Call(
+        lambda K, F: tr.kron_edge_rls(K, None, _like(EDGES, K), F.reshape(-1) if hasattr(F, "reshape") else np.ravel(F)).duals,
+        {"K": KERNEL, "F": LABELS},
+    ),
+    "two_step_rls": Call(lambda K, F: tr.two_step_rls(K, None, F, 1.0, 1.0), {"K": KERNEL, "F": LABELS}),
+    "conditional.two_step_loo": Call(
+        lambda K, F: conditional.two_step_loo(K, None, F, 1.0, 1.0), {"K": KERNEL, "F": LABELS}
+    ),
+    "KroneckerEigh": Call(lambda K, F: tr.KroneckerEigh(K).solve(F, 1.0), {"K": KERNEL, "F": LABELS}),
+    "PairKernel": Call(lambda K: _pair_kernel(K), {"K": KERNEL}),
+    "KroneckerRLS": Call(lambda K, F: _kronecker(K, F), {"K": KERNEL, "F": LABELS}, tensors=True),
+    "conditional.conditional_rank_loss": Call(
+        lambda V, X, z: conditional.conditional_rank_loss(V[:, 0], X[:, 0], z) if hasattr(V, "shape") else 0.0,
+        {"V": SCORES, "X": TIED, "z": CLASSES},
+        ("",),
+    ),
+    "conditional.symmetrize": Call(conditional.symmetrize, {"F": LABELS}),
+    "conditional.antisymmetrize": Call(conditional.antisymmetrize, {"F": LABELS}),
+    "conditional.observed_edges": Call(conditional.observed_edges, {"F": LABELS}),
+    # linear algebra
+    "linalg.kron_matmul": Call(lambda K, F: linalg.kron_matmul(K, K, F), {"K": KERNEL, "F": LABELS}, tensors=True),
+    "linalg.psd_eigh": Call(lambda K: linalg.psd_eigh(K).values, {"K": KERNEL}, tensors=True),
+    "linalg.centered_eigh": Call(lambda K: linalg.centered_eigh(K).values, {"K": KERNEL}, tensors=True),
+    "linalg.cg": Call(lambda K, F: linalg.cg(lambda v: K @ v, F[0]).x, {"K": KERNEL, "F": LABELS}, tensors=True),
+    "linalg.bicgstab": Call(lambda K, F: linalg.bicgstab(lambda v: K @ v, F[0]).x, {"K": KERNEL, "F": LABELS}, tensors=True),
+    "linalg.as_double": Call(linalg.as_double, {"K": KERNEL}, tensors=True),
+    "linalg.check_symmetric": Call(linalg.check_symmetric, {"K": KERNEL}, tensors=True),
+    "linalg.check_psd": Call(linalg.check_psd, {"K": KERNEL}, tensors=True),
+    "linalg.PairProduct": Call(lambda K, F: _pair_product(K, F), {"K": KERNEL, "F": LABELS}, tensors=True),
+    # metrics
+    "metrics.silhouette_samples": Call(
+        lambda K, z, w: metrics.silhouette_samples(K, z, w), {"K": DISTANCES, "z_": CLASSES, "w_": WEIGHTS}
+    ),
+    "metrics.silhouette_score": Call(
+        lambda K, z, w: metrics.silhouette_score(K, z, w), {"K": DISTANCES, "z_": CLASSES, "w_": WEIGHTS}
+    ),
+    "metrics.rand_index": Call(
+        lambda z, w: metrics.rand_index(z, [0, 0, 1, 1, 1, 1, 0, 0], weights=w), {"z_": CLASSES, "w_": WEIGHTS}
+    ),
+    "metrics.d_feat": Call(lambda V, z: metrics.d_feat(V, z), {"V": FEATURES, "z": CLASSES}, ("",)),
+    "metrics.d_knh": Call(lambda V, z: metrics.d_knh(V, z), {"V": FEATURES, "z": CLASSES}, ("",)),
+    "metrics.concordance_index": Call(
+        lambda X, V: metrics.concordance_index(_column(X), _column(V)), {"X": TIED, "V": SCORES}, ("",)
+    ),
+    "metrics.conditional_ranking_error": Call(
+        lambda X, V: metrics.conditional_ranking_error(_column(X), _column(V)).pooled, {"X": TIED, "V": SCORES}, ("",)
+    ),
+    "metrics.label_ranking_loss": Call(lambda X: metrics.label_ranking_loss(X, TOTAL[::-1].copy() if not isinstance(X, torch.Tensor) else torch.from_numpy(TOTAL[::-1].copy())), {"X": TOTAL}, (None,)),
+    "metrics.label_ranking_tau": Call(lambda X: metrics.label_ranking_tau(X, X), {"X": TOTAL}, (None,)),
+    "metrics.discordant_shares": Call(lambda X: metrics.discordant_shares(X, X), {"X": TOTAL}, (None,)),
+}
+
+
+def _like(array: np.ndarray, other: Any) -> Any:
+    return torch.from_numpy(array) if isinstance(other, torch.Tensor) else array
+
+
+def _column(X: Any) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[:, 0]
+    return X[:, 0] if hasattr(X, "shape") else [row[0] for row in X]
+
+
+def _mm_pl(V: Any, X: Any) -> Any:
+    model = tr.MMPL(2, 5, 2, 4)
+    model.fit(V, X, tr.EMSettings(n_updates=200), generator=seeded())
+    return model.predict(V)
+
+
+def _top_pairs(X: Any, z: Any) -> Any:
+    model = tr.TopScoringPairs(k=3)
+    model.fit(X, z)
+    return model(X)
+
+
+def _fisher(X: Any, z: Any) -> Any:
+    model = tr.KernelFisherDiscriminant(tr.KendallKernel(), X)
+    model.fit(z)
+    return model(X)
+
+
+def _pair_kernel(K: Any) -> Any:
+    kernel = tr.PairKernel(K)
+    edges = _like(EDGES[:5], K)
+    return kernel(edges, edges) if callable(kernel) else kernel.gram(edges)
+
+
+def _kronecker(K: Any, F: Any) -> Any:
+    model = tr.KroneckerRLS(lambda a, b: a @ b.mT, K)
+    model.fit(F)
+    return model(K)
+
+
+def _pair_product(K: Any, F: Any) -> Any:
+    edges = torch.from_numpy(EDGES)
+    product = linalg.PairProduct(K, K, edges, edges)
+    return product(F.reshape(-1)) if callable(product) else product @ F.reshape(-1)
+
+
+ESTIMATORS: dict[str, Call] = {
+    "KendallFeatures": Call(fitted(estimators.KendallFeatures, "transform"), {"X": TIED}, ("mp",)),
+    "KernelKMeans": Call(
+        fitted(lambda: estimators.KernelKMeans(2, random_state=0), "predict", clusters=True),
+        {"X": TIED, "w": WEIGHTS},
+        ("mm",),
+    ),
+    "RankingKMeans": Call(
+        fitted(lambda: estimators.RankingKMeans(2, random_state=0), "predict", clusters=True),
+        {"X": TOTAL, "w": WEIGHTS},
+        ("mm",),
+    ),
+    "MallowsMixture": Call(
+        fitted(lambda: estimators.MallowsMixture(2, random_state=0), "predict", "score_samples", clusters=True),
+        {"X": TOTAL, "w": WEIGHTS},
+        ("mm", "mm"),
+    ),
+    "KernelMallowsMixture": Call(
+        fitted(lambda: estimators.KernelMallowsMixture(2, random_state=0), "predict", clusters=True),
+        {"X": TOTAL, "w": WEIGHTS},
+        ("mm",),
+    ),
+    "KernelGaussianMixture": Call(
+        fitted(lambda: estimators.KernelGaussianMixture(2, max_lam=50.0, random_state=0), "predict", clusters=True),
+        {"X": TOTAL, "w": WEIGHTS},
+        ("mm",),
+    ),
+    "AllPairsMajorityVote": Call(
+        fitted(estimators.AllPairsMajorityVote, "predict", "decision_function"), {"X": TIED, "z": CLASSES}, ("m", "m")
+    ),
+    "TopScoringPairs": Call(
+        fitted(lambda: estimators.TopScoringPairs(3), "predict"), {"X": TIED, "z": CLASSES}, ("m",)
+    ),
+    "TSPSelector": Call(fitted(lambda: estimators.TSPSelector(2), "get_support_"), {"X": TIED, "z": CLASSES}, ("n",)),
+    "KernelFisherDiscriminant": Call(
+        fitted(estimators.KernelFisherDiscriminant, "predict", "decision_function"),
+        {"X": TIED, "z": CLASSES},
+        ("m", "m"),
+    ),
+    "OneRank": Call(fitted(estimators.OneRank, "predict_ranking"), {"V": FEATURES, "Y": TOTAL}, (None,)),
+    "GramNormalizer": Call(fitted(estimators.GramNormalizer, "transform"), {"K": GRAM}),
+}
+_TREES: dict[str, Any] = {
+    "KMeansRankClusterer": lambda: estimators.KMeansRankClusterer(2, random_state=0),
+    "NaiveKMeansClusterer": lambda: estimators.NaiveKMeansClusterer(2, random_state=0),
+    "RankClusteringTree": lambda: estimators.RankClusteringTree(2, min_leaf=1, random_state=0),
+    "RankTreeClusterer": lambda: estimators.RankTreeClusterer(2, min_leaf=1, random_state=0),
+    "MMPLClusterer": lambda: estimators.MMPLClusterer(
+        2, 4, settings=tr.EMSettings(n_updates=200), random_state=0
+    ),
+}
