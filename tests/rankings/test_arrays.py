@@ -115,9 +115,7 @@ def test_lists_of_tensors_are_stacked_and_keep_their_kind():
     gram = smoothed_kendall_gram(rows, window=1.5)
     assert isinstance(gram, torch.Tensor)
     assert gram.requires_grad
-    with pytest.raises(
-        ValueError, match=r"X is a list of tensors of shapes \[\(3,\), \(2,\)\]; expected"
-    ):
+    with pytest.raises(ValueError, match=r"X is a list of tensors of shapes \[\(3,\), \(2,\)\]; expected"):
         kendall_gram([torch.ones(3), torch.ones(2)])
 
 

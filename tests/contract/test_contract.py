@@ -1,0 +1,299 @@
+"""Every public name in every circumstance, each against the plain call."""
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+import torchrank
+from tests.contract.call import Call, assert_same, doubles, flat, rows_of
+from tests.contract.circumstances import ARRAYS, LISTS, TENSORS, Circumstance
+from tests.contract.table import CALLS, ESTIMATORS, EXEMPT, ROOMS
+
+EVERYTHING = {**CALLS, **{f"estimators.{name}": call for name, call in ESTIMATORS.items()}}
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning:sklearn")
+
+
+def circumstances(call: Call) -> dict[str, Circumstance]:
+    """Those that apply to a call."""
+    chosen = dict(ARRAYS) if call.arrays else dict(TENSORS) if call.tensors else TENSORS | ARRAYS | LISTS
+    return {name: c for name, c in chosen.items() if c.applies(call)}
+
+
+def plain_inputs(call: Call) -> dict[str, Any]:
+    return {n.rstrip("_"): torch.from_numpy(a) if call.tensors else a for n, a in call.inputs.items()}
+
+
+_PLAIN: dict[int, Any] = {}
+
+
+def plain_call(call: Call) -> Any:
+    if id(call) not in _PLAIN:
+        _PLAIN[id(call)] = call.function(**plain_inputs(call))
+    return _PLAIN[id(call)]
+
+
+CELLS = [
+    pytest.param(call, c, id=f"{name}-{circumstance}")
+    for name, call in EVERYTHING.items()
+    for circumstance, c in circumstances(call).items()
+]
+
+
+@pytest.mark.parametrize(("call", "circumstance"), CELLS)
+def test_circumstances_change_nothing(call, circumstance):
+    expected = plain_call(call)
+    before = {name: array.copy() for name, array in call.inputs.items()}
+    inputs = circumstance.inputs(call)
+    with circumstance.around():
+        got = call.function(**inputs)
+    assert_same(got, expected, circumstance.slack)
+    if circumstance.bits:
+        reference = call.function(**inputs)
+        for one, two in zip(flat(got), flat(reference), strict=True):
+            np.testing.assert_array_equal(doubles(one), doubles(two))
+    for name, array in call.inputs.items():
+        np.testing.assert_array_equal(array, before[name])
+    if not call.tensors and not any(isinstance(value, torch.Tensor) for value in inputs.values()):
+        assert not any(isinstance(part, torch.Tensor) for part in flat(got)), "arrays in, arrays out"
+
+
+FORMS = {
+    "masked": lambda a: np.ma.masked_array(a, mask=np.zeros(a.shape)),
+    "masked in a list": lambda a: list(np.ma.masked_array(a, mask=np.zeros(a.shape))),
+    "sparse": scipy.sparse.csr_array,
+    "complex": lambda a: a.astype(complex),
+    "words": lambda a: np.full(a.shape, "word"),
+    "dates": lambda a: np.full(a.shape, "2026-01-01", dtype="M8[D]"),
+    "sparse tensor": lambda a: torch.from_numpy(a).to_sparse(),
+    "complex tensor": lambda a: torch.from_numpy(a).to(torch.complex64),
+}
+REFUSED = [
+    pytest.param(call, form, id=f"{name}-{form}")
+    for name, call in EVERYTHING.items()
+    for form in FORMS
+    if any(key[0] == "X" for key in call.inputs)
+    and not (call.tensors and "tensor" not in form)
+    and not (call.arrays and "tensor" in form)
+]
+
+
+@pytest.mark.parametrize(("call", "form"), REFUSED)
+def test_what_is_no_ranking_is_refused(call, form):
+    inputs = plain_inputs(call)
+    inputs["X"] = FORMS[form](call.inputs["X"])
+    with pytest.raises((TypeError, ValueError)):
+        call.function(**inputs)
+
+
+def _permuted(array: np.ndarray, axes: str, rows: np.ndarray, items: np.ndarray) -> np.ndarray:
+    for axis, letter in enumerate(axes):
+        if letter in "mn":
+            array = np.take(array, rows if letter == "m" else items, axis)
+    return array
+
+
+MOVED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.axes and call.reordered]
+
+
+@pytest.mark.parametrize("call", MOVED)
+def test_rows_in_another_order_give_the_same(call):
+    rng = np.random.default_rng(1)
+    m = len(next(array for name, array in call.inputs.items() if rows_of(name)))
+    rows = rng.permutation(m)
+    inputs = {n: a[rows] if rows_of(n) else a for n, a in call.inputs.items()}
+    moved = call.function(**plain_inputs(_with(call, inputs)))
+    for got, expected, axes in zip(flat(moved), flat(plain_call(call)), call.axes, strict=True):
+        if axes is not None:
+            np.testing.assert_allclose(
+                doubles(got), _permuted(doubles(expected), axes, rows, np.arange(0)), rtol=1e-6, atol=1e-7
+            )
+
+
+RENAMED = [
+    pytest.param(call, id=name)
+    for name, call in EVERYTHING.items()
+    if any(axes and "p" not in axes for axes in call.axes) and not any(key[0] in "KFz" for key in call.inputs)
+]
+
+
+@pytest.mark.parametrize("call", RENAMED)
+def test_items_in_another_order_give_the_same(call):
+    items = np.random.default_rng(2).permutation(5)
+    inputs = {n: a[:, items] if n[0] in "XY" and a.ndim == 2 else a for n, a in call.inputs.items()}
+    if not any(n[0] in "XY" for n in inputs) or any(n[0] == "V" for n in inputs):
+        inputs = {n: a[:, items] if n[0] == "V" and a.shape[1] == 5 else a for n, a in inputs.items()}
+    moved = call.function(**plain_inputs(_with(call, inputs)))
+    for got, expected, axes in zip(flat(moved), flat(plain_call(call)), call.axes, strict=True):
+        if axes is not None and "p" not in axes:
+            rows = np.arange(len(doubles(expected))) if "m" in axes else np.arange(0)
+            np.testing.assert_allclose(
+                doubles(got), _permuted(doubles(expected), axes, rows, items), rtol=1e-6, atol=1e-7
+            )
+
+
+def _with(call: Call, inputs: dict[str, np.ndarray]) -> Call:
+    return Call(call.function, inputs, call.axes, call.tensors, call.arrays)
+
+
+WEIGHED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if "w" in call.inputs]
+
+
+@pytest.mark.parametrize("call", WEIGHED)
+def test_rows_of_weight_0_are_rows_left_out(call):
+    m = len(call.inputs["w"])
+    kept = np.arange(m) != 2
+    zero = {n: a * kept if n == "w" else a for n, a in call.inputs.items()}
+    out = {n: a[kept] if rows_of(n) else a for n, a in call.inputs.items()}
+    with_zero = call.function(**plain_inputs(_with(call, zero)))
+    without = call.function(**plain_inputs(_with(call, out)))
+    for got, expected, axes in zip(flat(with_zero), flat(without), call.axes, strict=True):
+        if axes is not None:
+            got = _permuted(doubles(got), axes.replace("n", "k"), np.flatnonzero(kept), np.arange(0))
+            np.testing.assert_allclose(got, doubles(expected), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("call", WEIGHED)
+def test_whole_weights_are_repeated_rows(call):
+    counts = call.inputs["w"].astype(int)
+    times = np.repeat(np.arange(len(counts)), counts)
+    repeated = {n: np.ones(len(times)) if n == "w" else a[times] if rows_of(n) else a for n, a in call.inputs.items()}
+    result = call.function(**plain_inputs(_with(call, repeated)))
+    for got, expected, axes in zip(flat(result), flat(plain_call(call)), call.axes, strict=True):
+        if axes is not None:
+            expected = _permuted(doubles(expected), axes.replace("n", "k"), times, np.arange(0))
+            np.testing.assert_allclose(doubles(got), expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("power", [-60, 60])
+@pytest.mark.parametrize("call", WEIGHED)
+def test_weights_times_a_power_of_two_change_no_bit(call, power):
+    scaled = {n: a * 2.0**power if n == "w" else a for n, a in call.inputs.items()}
+    result = call.function(**plain_inputs(_with(call, scaled)))
+    for got, expected in zip(flat(result), flat(plain_call(call)), strict=True):
+        np.testing.assert_array_equal(doubles(got), doubles(expected))
+
+
+POINTWISE = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.pointwise]
+
+
+@pytest.mark.parametrize("m", [0, 1, 2])
+@pytest.mark.parametrize("call", POINTWISE)
+def test_few_rows_and_none(call, m):
+    few = {n: a[:m] if rows_of(n) else a for n, a in call.inputs.items()}
+    result = call.function(**plain_inputs(_with(call, few)))
+    for got, expected, axes in zip(flat(result), flat(plain_call(call)), call.axes, strict=True):
+        if axes is not None:
+            first = tuple(slice(0, m) if letter == "m" else slice(None) for letter in axes)
+            np.testing.assert_allclose(doubles(got), doubles(expected)[first], rtol=1e-9, atol=1e-12)
+
+
+BATCHES = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.batches]
+
+
+@pytest.mark.parametrize("tensors", [False, True])
+@pytest.mark.parametrize("call", BATCHES)
+def test_a_batch_is_a_stack_of_calls(call, tensors):
+    one = {n: torch.from_numpy(a) if tensors else a for n, a in call.inputs.items()}
+    stack = torch.stack if tensors else np.stack
+    both = {n: stack([a, a.flip(0) if tensors else a[::-1]]) if rows_of(n) else a for n, a in one.items()}
+    other = {n: (a.flip(0) if tensors else a[::-1]) if rows_of(n) else a for n, a in one.items()}
+    for batch in (both, {n: a[None] if rows_of(n) else a for n, a in both.items()}):
+        for got, first, second in zip(
+            flat(call.function(**batch)), flat(call.function(**one)), flat(call.function(**other)), strict=True
+        ):
+            got = doubles(got).reshape(2, *doubles(first).shape)
+            np.testing.assert_allclose(got, np.stack([doubles(first), doubles(second)]), rtol=1e-9, atol=1e-12)
+
+
+MAPPED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.vmap]
+
+
+@pytest.mark.parametrize("call", MAPPED)
+def test_vmap_is_a_stack_of_calls(call):
+    names = list(call.inputs)
+    many = [torch.stack([torch.from_numpy(a), torch.from_numpy(a[::-1].copy())]) for a in call.inputs.values()]
+    got = torch.func.vmap(lambda *args: tuple(flat(call.function(**dict(zip(names, args, strict=True))))))(*many)
+    for k in range(2):
+        one = call.function(**{name: value[k] for name, value in zip(names, many, strict=True)})
+        for part, expected in zip(got, flat(one), strict=True):
+            np.testing.assert_allclose(doubles(part[k]), doubles(expected), rtol=1e-12, atol=1e-12)
+
+
+DIFFERENTIATED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.derivative]
+
+
+@pytest.mark.parametrize("call", DIFFERENTIATED)
+def test_forward_mode_and_its_refusal(call):
+    name = next(n for n in call.inputs if n[0] in "XVK")
+    rest = {n: torch.from_numpy(a) for n, a in call.inputs.items() if n != name}
+    X = torch.from_numpy(call.inputs[name])
+
+    def function(x):
+        parts = [part for part in flat(call.function(**{name: x}, **rest)) if part.is_floating_point()]
+        return sum(part.sum() * (k + 1) for k, part in enumerate(parts))
+
+    towards = torch.randn(X.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    towards = towards + towards.mT if name == "K" else towards
+    if call.derivative == "refused":
+        for ask in (torch.func.jvp, lambda f, x, t: torch.func.grad(f)(*x)):
+            with pytest.raises(RuntimeError, match="piecewise constant in the scores"):
+                ask(function, (X,), (towards,))
+        return
+    step = 1e-6
+    difference = (function(X + step * towards) - function(X - step * towards)) / (2 * step)
+    derivative = torch.func.jvp(function, (X,), (towards,))[1]
+    gradient = torch.func.grad(function)(X)
+    torch.testing.assert_close(derivative, difference, rtol=1e-5, atol=1e-7)
+    torch.testing.assert_close((gradient * towards).sum(), derivative, rtol=1e-6, atol=1e-9)
+
+
+COMPILED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.compiles]
+
+
+@pytest.mark.parametrize("call", COMPILED)
+def test_compiled_it_is_the_same(call):
+    torch.compiler.reset()
+    inputs = {n: torch.from_numpy(a) for n, a in call.inputs.items()}
+    compiled = torch.compile(lambda **kwargs: flat(call.function(**kwargs)), fullgraph=True, backend="aot_eager")
+    assert_same(compiled(**inputs), flat(call.function(**inputs)))
+
+
+def test_every_public_name_is_in_the_table():
+    listed = {name.split(" ")[0] for name in CALLS} | set(EXEMPT)
+    for room, prefix in ROOMS.items():
+        exported = importlib.import_module(room).__all__
+        missing = [
+            name
+            for name in exported
+            if f"{prefix}{name}" not in listed and name not in listed and not hasattr(torchrank, name)
+        ]
+        missing += [name for name in exported if room == "torchrank" and name not in listed]
+        assert not missing, f"{room} exports {missing}, which tests/contract/table.py does not call"
+    missing = set(importlib.import_module("torchrank.estimators").__all__) - set(ESTIMATORS) - set(EXEMPT)
+    assert not missing, f"torchrank.estimators exports {missing}, which tests/contract/table.py does not call"
+
+
+def test_the_documentation_tells_the_number_of_cells():
+    from pathlib import Path
+
+    cells = sum(
+        len(group)
+        for group in (
+            CELLS,
+            REFUSED,
+            MOVED,
+            RENAMED,
+            WEIGHED * 4,
+            POINTWISE * 3,
+            BATCHES * 2,
+            MAPPED,
+            DIFFERENTIATED,
+            COMPILED,
+        )
+    )
+    text = (Path(torchrank.__file__).parent.parent / "docs" / "exactness.md").read_text()
+    assert f"{cells:,} cells" in text, f"docs/exactness.md should say {cells:,} cells"
