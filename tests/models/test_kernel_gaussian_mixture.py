@@ -84,6 +84,9 @@ def test_gram_matrix_and_rankings_give_the_same():
     np.testing.assert_allclose(by_rankings.log_prob(X), by_gram.log_prob(kernel(X)), rtol=1e-10)
     with pytest.raises(ValueError, match=r"pass \(K, diagonal\)"):
         by_gram.log_prob(cross)
+    backwards = kernel(X[::-1].copy())
+    with pytest.raises(ValueError, match="not the Gram matrix of the training rows in their order"):
+        by_gram.log_prob(backwards)
     with pytest.raises(ValueError, match=r"diagonal has shape \(3,\)"):
         by_gram.log_prob((cross, np.ones(3)))
 

@@ -26,6 +26,7 @@ from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_share
 from torchrank.rankings.distinct import places_among
 from torchrank.rankings.validate import Matrix, Scores, as_scores, check_count, check_positive
 
+_SAME = 1e-6  # of the largest entry: rounding between Gram matrices of the same rows
 _TIGHTER = 1e-3  # variance of a component, in that of all rankings, that is usual still
 
 
@@ -161,13 +162,20 @@ class KernelGaussianMixture(Mixture):
         cross, foreign = rows_against_training(given, len(self.training_gram))
         if diagonal is not None:
             own = given_diagonal(diagonal, cross)
-        elif len(cross) == len(self.training_gram) and torch.equal(cross, cross.mT):
+        elif self._is_training_gram(cross):
             own = cross.diagonal()
         else:
             raise ValueError(
-                "X holds new rows against training rows; densities need k(x, x) of the new rows too: pass (K, diagonal)"
+                "X is not the Gram matrix of the training rows in their order but holds new rows against them; "
+                "densities need k(x, x) of the new rows too: pass (K, diagonal)"
             )
         return Rows(_Points(cross, own, None), ungrouped(weights_of_new(weights, cross)), foreign)
+
+    def _is_training_gram(self, cross: Tensor) -> bool:
+        """Also up to rounding, but not the same rows in another order."""
+        known = self.training_gram
+        slack = _SAME * float(known.abs().max())
+        return cross.shape == known.shape and bool((cross - known).abs().max() <= slack)
 
     def _training_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         data = training_points(self.kernel, X, weights)
