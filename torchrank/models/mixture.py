@@ -244,7 +244,7 @@ class Mixture(GrowingBuffers, ABC):
         """Weighted sum over all rows, and the sum of weights."""
         rows = self._rows(X, weights, training=False)
         if len(rows.weights) == 0:
-            raise ValueError("X has no rows; the criterion needs at least one")
+            raise ValueError("X has no rows; at least one is needed")
         log_prob = self._log_joint(rows.points, self._parameters_now()).logsumexp(-2)
         return _weighted(log_prob, rows.weights), rows.weights.sum()
 
