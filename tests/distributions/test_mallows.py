@@ -10,6 +10,7 @@ import torch
 from torch.autograd import gradcheck, gradgradcheck
 from torch.distributions import Distribution
 
+import torchrank
 from tests.oracles.aggregation import kemeny_orders, preferences
 from tests.oracles.distributions import mallows_probabilities
 from torchrank import Mallows, fit_mallows, from_orders, kendall_distance
@@ -264,3 +265,18 @@ def test_on_cuda() -> None:
     assert samples.is_cuda
     torch.testing.assert_close(mallows.log_prob(samples).cpu(), here.log_prob(samples.cpu()))
     assert fit_mallows(samples[:, 1]).lam.is_cuda
+
+
+@pytest.mark.parametrize("cap", [0, -1, -1.0, math.nan, math.inf])
+def test_caps_are_positive_in_message_and_rule(cap: float) -> None:
+    X = np.array([[3.0, 1.0, 2.0]])
+    message = rf"={cap!r} is out of range; it must be positive and finite"
+    with pytest.raises(ValueError, match="max_lam" + message):
+        fit_mallows(X, max_lam=cap)
+    with pytest.raises(ValueError, match="max_lam" + message):
+        torchrank.MallowsMixture(3, 1, max_lam=cap)
+    with pytest.raises(ValueError, match="max_lam" + message):
+        torchrank.KernelGaussianMixture(1, max_lam=cap)
+    for name in ("rate", "rate_end", "sigma_end", "prior"):
+        with pytest.raises(ValueError, match=name + message):
+            torchrank.EMSettings(**{name: cap})

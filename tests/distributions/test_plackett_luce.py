@@ -112,6 +112,34 @@ def test_samples_have_the_probabilities() -> None:
     assert sum((counts[r] - 40_000 * p[r]) ** 2 / (40_000 * p[r]) for r in counts) < 73
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shift", [1e7, -1e7, 0.0])
+def test_samples_of_large_logits_have_the_probabilities(shift: float, dtype: torch.dtype) -> None:
+    torch.manual_seed(1)
+    pl = PlackettLuce(torch.tensor([0.0, 1.0, -1.0], dtype=dtype) + shift)
+    samples = pl.sample((100_000,))
+    assert samples.dtype == dtype
+    assert pl.worths.tolist() == pytest.approx([0.2447285, 0.6652410, 0.0900306], abs=1e-6)
+    for ranking in permutations((1.0, 2.0, 3.0)):
+        p = plackett_luce_probability([math.exp(t) for t in (0.0, 1.0, -1.0)], ranking)
+        share = float((samples == torch.tensor(ranking)).all(-1).double().mean())
+        assert share == pytest.approx(p, abs=5 * math.sqrt(p * (1 - p) / 100_000))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_one_large_logit_leaves_the_others_their_differences(dtype: torch.dtype) -> None:
+    large = 6e4 if dtype == torch.float16 else 1e8
+    pl = PlackettLuce(torch.tensor([large, 0.0, 1.0], dtype=dtype))
+    found = pl.log_prob(tensor(3.0, 1.0, 2.0))
+    assert found.dtype == dtype
+    assert float(found) == pytest.approx(-math.log1p(math.exp(-1)), rel=2 * torch.finfo(dtype).eps + 1e-7)
+    torch.manual_seed(2)
+    samples = pl.sample((20_000,))
+    assert bool((samples[:, 0] == 3).all())
+    assert float((samples[:, 2] == 2).double().mean()) == pytest.approx(1 / (1 + math.exp(-1)), abs=0.02)
+    assert pl.mode.tolist() == [3, 1, 2]
+
+
 def test_mode_and_worths() -> None:
     logits = torch.tensor([[0.0, 2.0, 1.0], [1.0, 1.0, 3.0]])
     law = PlackettLuce(logits)

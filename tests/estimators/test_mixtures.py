@@ -20,7 +20,7 @@ def two_groups(seed: int = 0) -> np.ndarray:
 
 MODELS = [
     MallowsMixture(2, random_state=0),
-    KernelMallowsMixture(2, ridge=0.5, random_state=0),
+    KernelMallowsMixture(2, ridge=0.01, random_state=0),
     KernelGaussianMixture(2, random_state=0),
 ]
 
@@ -40,6 +40,27 @@ def test_adapts_the_module(model):
     assert len(model.trace_) == model.n_iter_
     assert model.trace_[-1] == model.objectives_.max()
     assert (clone(model).fit(X, sample_weight=weights).labels_ == labels).all()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_weights_are_repeated_rows_in_all_that_sums_over_rows(model):
+    X, weights = two_groups(), np.random.default_rng(2).integers(0, 4, 40)
+    fitted, copies = clone(model).fit(X, sample_weight=weights), np.repeat(X, weights, axis=0)
+    for method in ("score", "bic"):
+        assert getattr(fitted, method)(X, sample_weight=weights) == pytest.approx(getattr(fitted, method)(copies))
+    assert fitted.bic(X, weights) == pytest.approx(fitted.model_.bic(X, weights))
+    assert fitted.score(X, sample_weight=weights) == pytest.approx(fitted.log_likelihood_ / weights.sum())
+    with pytest.raises(ValueError, match="has -1 for row 0"):
+        fitted.score(X, sample_weight=[-1.0] + [1.0] * 39)
+    with pytest.raises(ValueError, match="shape"):
+        fitted.bic(X, sample_weight=[1.0])
+
+
+def test_bic_of_weighted_rankings():
+    X, weights = np.array([[3.0, 2, 1], [1, 2, 3], [2, 3, 1]]), np.array([100.0, 50, 20])
+    model = MallowsMixture(2, random_state=0).fit(X, sample_weight=weights)
+    assert model.bic(X, sample_weight=weights) == pytest.approx(360.61, abs=5e-3)
+    assert model.bic(np.repeat(X, weights.astype(int), axis=0)) == pytest.approx(360.61, abs=5e-3)
 
 
 def test_grid_search_over_components():

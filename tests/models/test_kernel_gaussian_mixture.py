@@ -84,6 +84,9 @@ def test_gram_matrix_and_rankings_give_the_same():
     np.testing.assert_allclose(by_rankings.log_prob(X), by_gram.log_prob(kernel(X)), rtol=1e-10)
     with pytest.raises(ValueError, match=r"pass \(K, diagonal\)"):
         by_gram.log_prob(cross)
+    backwards = kernel(X[::-1].copy())
+    with pytest.raises(ValueError, match="not the Gram matrix of the training rows in their order"):
+        by_gram.log_prob(backwards)
     with pytest.raises(ValueError, match=r"diagonal has shape \(3,\)"):
         by_gram.log_prob((cross, np.ones(3)))
 
@@ -121,8 +124,39 @@ def test_statistics_of_batches_add_up_to_one_iteration():
     first = (np.arange(len(X)) < 9).astype(float)
     model.update(model.summarize(X, first) + model.summarize(X, 1 - first))
     assert float(model.summarize(X).log_likelihood) == pytest.approx(fit.log_likelihood, rel=1e-12)
-    with pytest.raises(ValueError, match="summarize takes all of them"):
-        model.summarize(X[:5])
+    model.update(model.summarize(X[9:]) + model.summarize(X[:9]))
+    later = KernelGaussianMixture(2, max_iter=4, tol=0)
+    with pytest.warns(ConvergenceWarning):
+        later.fit(X, generator=seeded(1))
+    np.testing.assert_allclose(model.log_prob(X), later.log_prob(X), rtol=1e-10)
+
+
+def test_statistics_take_training_rows_only():
+    X = np.unique(random_scores(np.random.default_rng(4), "total", 24, 5), axis=0)
+    model, weights = KernelGaussianMixture(2), np.arange(len(X)) % 3
+    model.fit(X, weights, generator=seeded(1))
+    whole = model.summarize(X, weights)
+    assert torch.equal(whole.moments, model.summarize(X[weights > 0], weights[weights > 0]).moments)
+    with pytest.raises(ValueError, match=r"row 0 of X is none of the \d+ training rows; .* leave rows out"):
+        model.summarize(X)
+
+
+_FOUR = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [1.0, 3.0, 2.0]])
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1), (3, 2, 1, 0), (0, 0, 1, 3, 2, 1, 2, 3)])
+@pytest.mark.parametrize("kernel", [None, "precomputed"])
+def test_statistics_know_their_rows_in_any_order(order, kernel):
+    rows, start = list(order), np.array([0, 1, 0, 1])[list(order)]
+    X = _FOUR[rows]
+    data = X if kernel is None else kendall_gram(X)
+    model = KernelGaussianMixture(2, kernel=kernel, dimension=3, init=start, max_lam=50)
+    model.fit(data)
+    for _ in range(2):
+        assert model.log_prob(data) == pytest.approx([-1.654120] * len(X), abs=2e-6)
+        assert model.predict(data).tolist() == start.tolist()
+        again = np.random.default_rng(0).permutation(len(X))
+        model.update(model.summarize(data[again] if kernel is None else (data[again], np.ones(len(X)))))
 
 
 def test_gradients_reach_the_likelihood_of_em():

@@ -81,12 +81,12 @@ def test_iterations_are_those_of_em(seed):
     shares = weights * (0.9 * (start == np.arange(2)[:, None]) + 0.05)
     everything, trace = torch.from_numpy(features(oracle.all_rankings(4))), []
     for _ in range(4):
-        sums, counts = torch.from_numpy(shares @ features(X)), torch.from_numpy(shares.sum(1))
+        sums, counts = (torch.from_numpy(part / weights.sum()) for part in (shares @ features(X), shares.sum(1)))
         theta = match_moments(sums, counts, everything, ridge, torch.zeros_like(sums)).numpy()
         p = shares.sum(1) / shares.sum()
         densities = np.array([[p[j] * oracle.kernel_mallows(x, theta[j]) for x in X] for j in range(2)])
         log_likelihood, shares = oracle.e_step(weights, densities)
-        trace.append(log_likelihood - ridge / 2 * (theta**2).sum())
+        trace.append(log_likelihood - weights.sum() * ridge / 2 * (theta**2).sum())
     np.testing.assert_allclose(fit.trace, trace, rtol=1e-9)
     assert fit.log_likelihood == pytest.approx(log_likelihood, rel=1e-9)
     np.testing.assert_allclose(model.predict_proba(X).T * weights, shares, atol=1e-6)
@@ -122,30 +122,30 @@ def test_statistics_of_batches_add_up_to_one_iteration():
     with pytest.warns(ConvergenceWarning):
         fit = whole.fit(X, generator=seeded(1))
     model.update(model.summarize(X[:10]) + model.summarize(X[10:]))
-    assert float(model.summarize(X).log_likelihood - model.penalty().detach()) == pytest.approx(
+    assert float(model.summarize(X).log_likelihood - 24 * model.penalty().detach()) == pytest.approx(
         fit.trace[-1], rel=1e-10
     )
 
 
 def test_gradients_reach_the_objective_of_em():
     X = torch.from_numpy(random_scores(np.random.default_rng(4), "total", 60, 4))
-    em = KernelMallowsMixture(4, 2, tol=1e-13, max_iter=5000, ridge=0.1)
-    best = em.fit(X, generator=seeded(0)).trace[-1]
-    model = KernelMallowsMixture(4, 2, ridge=0.1)
+    em = KernelMallowsMixture(4, 2, tol=1e-13, max_iter=5000, ridge=2e-3)
+    best = em.fit(X, generator=seeded(0)).trace[-1] / len(X)
+    model = KernelMallowsMixture(4, 2, ridge=2e-3)
     with torch.no_grad():
         model.theta.copy_(em.theta + 0.5 * torch.randn(em.theta.shape, generator=seeded(1), dtype=torch.float64))
     optimiser = torch.optim.LBFGS(model.parameters(), max_iter=500, line_search_fn="strong_wolfe", tolerance_grad=1e-9)
 
     def closure():
         optimiser.zero_grad()
-        loss = model.penalty() - model(X).sum()
+        loss = model.penalty() - model(X).mean()
         loss.backward()
         return loss
 
     first = -closure().item()
     optimiser.step(closure)
-    assert first < best - 0.1
-    assert -closure().item() == pytest.approx(best, abs=1e-5)
+    assert first < best - 2e-3
+    assert -closure().item() == pytest.approx(best, abs=2e-7)
 
 
 def test_loads_what_another_saved():

@@ -88,7 +88,7 @@ def test_probabilities_add_up_to_1():
     model = MallowsMixture(4, 3)
     with torch.no_grad():
         model.logits.copy_(torch.tensor([0.3, -1.0, 0.5]))
-        model.log_lam.copy_(torch.tensor([-0.5, 0.2, -math.inf]))
+        model.concentrations.copy_(torch.tensor([0.6, 1.2, 0.0]))
     model.centers = torch.tensor([[0, 1, 2, 3], [3, 1, 0, 2], [1, 0, 3, 2]])
     everything = np.array(oracle.all_rankings(4), dtype=float)
     assert np.exp(model.log_prob(everything)).sum() == pytest.approx(1, abs=1e-13)
@@ -217,7 +217,7 @@ def test_responsibilities_far_apart_are_no_nan():
     nearer = torch.cat([nearer[1:11], nearer[:1], nearer[11:]])
     model.centers = torch.stack([nearer, torch.arange(20, -1, -1)])
     with torch.no_grad():
-        model.log_lam.fill_(math.log(10))
+        model.concentrations.fill_(10)
     proba = model.predict_proba(center[None])
     assert proba[0].tolist() == pytest.approx([1, 3.720075976e-44], rel=1e-6, abs=0)
     assert bool(torch.isfinite(model.log_prob(center[None])).all())
@@ -308,6 +308,72 @@ def test_apa_1980(data_folder):
         fit = model.fit(X, counts)
         assert fit.log_likelihood == pytest.approx(-27408.4895, abs=5e-5)
         assert model.lam.tolist() == pytest.approx([0.0721887], abs=5e-8)
+
+
+@pytest.mark.data
+def test_apa_1980_in_two_components_at_the_default_tolerance(data_folder):
+    table = np.genfromtxt(data_folder / "apa" / "apa.csv", delimiter=",", skip_header=1, usecols=(0, 1, 2, 3, 4, 6))
+    X, counts = -table[:, :5], table[:, 5]
+    model, exact = MallowsMixture(5, 2, n_init=30), MallowsMixture(5, 2, n_init=30, tol=1e-14, max_iter=5000)
+    fit = model.fit(X, counts, generator=seeded(0))
+    best = exact.fit(X, counts, generator=seeded(0)).log_likelihood
+    assert fit.converged
+    assert fit.log_likelihood == pytest.approx(-26906.144, abs=5e-4)
+    assert best - fit.log_likelihood <= len(X) * model.tol
+    assert sorted(model.lam.tolist()) == pytest.approx([0.3154, 0.6265], abs=3e-4)
+    assert sorted(model.lam.tolist()) == pytest.approx(sorted(exact.lam.tolist()), abs=2e-4)
+
+
+def slow_to_separate() -> tuple[np.ndarray, np.ndarray]:
+    """Every ranking of four items, with the chances of two components that nearly are one."""
+    X = np.array(oracle.all_rankings(4), dtype=float)
+    one, other = ([oracle.mallows(x, *of) for x in X] for of in (((0, 1, 2, 3), 0.5), ((0, 2, 1, 3), 0.7)))
+    return X, 0.6 * np.array(one) + 0.4 * np.array(other)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_left_to_gain_is_within_the_tolerance(model, seed):
+    rng = np.random.default_rng(seed)
+    X, weights, start = np.array(oracle.all_rankings(4), dtype=float), rng.random(24), rng.integers(0, 2, 24)
+    for tol in (1e-5, 1e-8):
+        fit = model(*MODELS[model], 2, init=start, tol=tol, max_iter=20_000).fit(X, weights)
+        best = model(*MODELS[model], 2, init=start, tol=0, max_iter=20_000).fit(X, weights)
+        assert fit.converged
+        assert best.trace[-1] - fit.trace[-1] <= tol * weights.sum()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_extrapolated_fits_never_fall_and_are_stationary(model):
+    X, weights = slow_to_separate()
+    mixture = model(*MODELS[model], 2, tol=1e-12, max_iter=20_000)
+    fit = mixture.fit(X, weights, generator=seeded(0))
+    assert fit.n_iter > 25
+    assert (np.diff(fit.trace) >= 0).all()
+    before = mixture.log_prob(X)
+    mixture.update(mixture.summarize(X, weights))
+    np.testing.assert_allclose(mixture.log_prob(X), before, atol=1e-4)
+
+
+@pytest.mark.parametrize(("center", "sign"), [([2, 1, 0], 1), ([0, 1, 2], -1)])
+def test_a_concentration_of_0_is_left_by_gradient_and_may_become_negative(center, sign):
+    X = torch.tensor([[3.0, 2.0, 1.0]] * 3 + [[2.0, 3.0, 1.0]])
+    everything = torch.tensor(oracle.all_rankings(3), dtype=torch.float64)
+    model = MallowsMixture(3, 1)
+    model.fit(everything)  # whose concentration is 0
+    model.centers = torch.tensor([center])
+    assert model.lam.tolist() == [0]
+    optimiser = torch.optim.LBFGS(model.parameters(), max_iter=100, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimiser.zero_grad()
+        loss = -model(X).mean()
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    assert sign * model.lam.item() == pytest.approx(float(fit_mallows(X).lam), rel=1e-4)
+    assert float(model.log_prob(everything).exp().sum().detach()) == pytest.approx(1)
 
 
 def test_labels_to_start_from_are_those_of_all_rows():

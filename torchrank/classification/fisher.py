@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from torchrank.classification.labels import class_numbers, decided_class
 from torchrank.linalg import as_double, check_symmetric
+from torchrank.linalg.precision import KeepsPrecision, kernel_values
 from torchrank.rankings.arrays import Matrix, to_numpy
-from torchrank.rankings.validate import as_gram, check_choice, check_count, check_finite
+from torchrank.rankings.validate import as_gram, check_choice, check_count, check_number
 
 RIDGES = ("kernel", "scatter")
 THRESHOLDS = ("midpoint", "zero")
@@ -138,17 +139,20 @@ def _check_ridge(ridge: Any) -> None:
         if ridge.numel() != 1:
             raise ValueError(f"ridge has shape {tuple(ridge.shape)}; expected one number")
         ridge = ridge.item()
-    check_finite(ridge, "ridge", 0)
-    if not ridge > 0:
-        raise ValueError(f"ridge={ridge!r} is out of range; the scatter has no inverse without a ridge above 0")
+    check_number(ridge, "ridge")
+    if not 0 < ridge < math.inf:
+        raise ValueError(
+            f"ridge={ridge!r} is out of range; the scatter has no inverse without a ridge that is positive and finite"
+        )
 
 
-class KernelFisherDiscriminant(nn.Module):
+class KernelFisherDiscriminant(KeepsPrecision):
     """Kernel Fisher discriminant whose kernel may be learned with it.
 
     A copy of the training samples is a buffer and so are the discriminant functions, so ``state_dict`` is the whole
-    model. Two ways to use it: :meth:`fit` and call; or, to learn the parameters of the kernel and the ridge,
-    differentiate through the solve::
+    model. ``.float()`` or ``.half()`` leave them as they are, but for samples that a network takes, which follow it.
+    Two ways to use it: :meth:`fit` and call; or, to learn the parameters of the kernel and the ridge, differentiate
+    through the solve::
 
         loss = torch.nn.functional.cross_entropy(model.class_scores(x_new, model.solve(y)), y_new)
 
@@ -170,6 +174,7 @@ class KernelFisherDiscriminant(nn.Module):
     x_train: Tensor
     duals: Tensor
     offsets: Tensor
+    _fed = ("x_train",)
 
     def __init__(
         self,
@@ -200,7 +205,7 @@ class KernelFisherDiscriminant(nn.Module):
     def solve(self, y: Any) -> FisherDiscriminant:
         """Discriminant functions for class numbers ``(m,)``, with gradients for the kernel and ``log_ridge``."""
         return fisher_discriminant(
-            as_double(self.kernel(self.x_train, self.x_train)),
+            as_double(kernel_values(self.kernel, self.x_train, self.x_train)),
             y,
             n_classes=self.n_classes,
             ridge=self.ridge,
@@ -219,11 +224,11 @@ class KernelFisherDiscriminant(nn.Module):
     def class_scores(self, X: Tensor, discriminant: FisherDiscriminant | None = None) -> Tensor:
         """Discriminant functions ``(m2, n_classes)`` at ``(m2, d)``: those of :meth:`solve`, or the fitted ones."""
         duals, offsets = discriminant or self._fitted
-        return as_double(self.kernel(X, self.x_train)) @ duals - offsets
+        return as_double(kernel_values(self.kernel, X, self.x_train)) @ duals - offsets
 
     def forward(self, X: Tensor) -> Tensor:
         """Decision values of samples ``(m2, d)``: ``(m2,)``, positive for class 1, or ``(m2, n_classes)``."""
-        return self._fitted.decision(as_double(self.kernel(X, self.x_train)))
+        return self._fitted.decision(as_double(kernel_values(self.kernel, X, self.x_train)))
 
     def predict(self, X: Tensor) -> Tensor:
         """Class numbers ``(m2,)`` int64; the lowest one among equals."""
@@ -231,7 +236,7 @@ class KernelFisherDiscriminant(nn.Module):
 
     @property
     def _fitted(self) -> FisherDiscriminant:
-        return FisherDiscriminant(as_double(self.duals), as_double(self.offsets))  # after .float() buffers are single
+        return FisherDiscriminant(self.duals, self.offsets)
 
     def extra_repr(self) -> str:
         """What ``print`` shows beside the kernel."""

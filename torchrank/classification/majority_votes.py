@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from torchrank.classification.labels import class_numbers, class_pairs, decided_class, one_against_one
 from torchrank.classification.pair_scores import (
@@ -13,10 +13,11 @@ from torchrank.classification.pair_scores import (
     top_scoring_pairs,
     vote_margins,
 )
+from torchrank.linalg.precision import KeepsPrecision
 from torchrank.rankings.validate import check_choice, check_count
 
 
-class TopScoringPairs(nn.Module):
+class TopScoringPairs(KeepsPrecision):
     """Majority vote of the k pairs of items that tell two classes apart best; several classes one against one.
 
     ``k=1`` is the classifier of Geman et al. (2004), larger k that of Tan et al. (2005), with ``disjoint=True`` as
@@ -78,7 +79,7 @@ class TopScoringPairs(nn.Module):
         return f"k={self.k}, n_classes={self.n_classes}, disjoint={self.disjoint}"
 
 
-class AllPairsMajorityVote(nn.Module):
+class AllPairsMajorityVote(KeepsPrecision):
     """Majority vote of all n(n-1)/2 pairs of items; several classes one against one.
 
     There are too many pairs to keep, so a copy of the training samples is kept instead, as buffers, and pairs are

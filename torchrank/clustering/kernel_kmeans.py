@@ -136,12 +136,13 @@ class KernelKMeans(GrowingBuffers, nn.Module):
             geometry = GramGeometry(training_gram(self.kernel, data.points), data.groups.weights)
         labels = start_labels(geometry, data.groups, self.n_clusters, self.init, self.n_init, generator)
         best = lloyd(geometry, labels, self.n_clusters, self.max_iter, progress)
-        best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
+        fit = best.fit.times(data.groups.unit)
+        fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.rankings = data.points[:, :0] if self.kernel == "precomputed" else data.points
-        self.weights = data.groups.weights
+        self.weights = data.groups.unit * data.groups.weights
         self._keep_centers(geometry, best.members, best.filled)
-        labels = labels_of_all(best.fit.labels, data.groups, data.scores, self.predict)
-        return replace(best.fit, labels=to_numpy(labels) if data.foreign else labels)
+        labels = labels_of_all(fit.labels, data.groups, data.scores, self.predict)
+        return replace(fit, labels=to_numpy(labels) if data.foreign else labels)
 
     def forward(self, X: Scores, diagonal: Matrix | None = None) -> Matrix:
         """Squared distances ``(m2, c)`` to the centres, infinite for clusters without members.

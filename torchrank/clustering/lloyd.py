@@ -60,6 +60,11 @@ class KMeansFit:
 
     __repr__ = short_repr
 
+    def times(self, unit: float) -> "KMeansFit":
+        """The same for weights multiplied by ``unit``."""
+        trace, objectives = (tuple(unit * value for value in values) for values in (self.trace, self.objectives))
+        return replace(self, objective=unit * self.objective, trace=trace, objectives=objectives)
+
     def warn_unless_sound(self, n_clusters: int, filled: int) -> None:
         """Warn of clusters that stay empty, or else of an iteration that was cut short."""
         if filled < n_clusters:

@@ -12,12 +12,14 @@ from torchrank.kernels.modules import KendallKernel, MallowsKernel
 from torchrank.kernels.partial import KINDS
 from torchrank.kernels.smoothed import smoothed_features
 from torchrank.kernels.smoothed_module import SmoothedKendallKernel
+from torchrank.linalg.precision import kernel_values
 from torchrank.linalg.symmetric import as_double, check_symmetric
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import Scores, as_gram, as_scores, as_weights
+from torchrank.rankings.weights import in_own_unit
 
 Kernel: TypeAlias = nn.Module | Callable[..., Matrix] | str
 _DIAGONAL_BLOCK = 64
@@ -40,7 +42,7 @@ def check_kernel(kernel: Kernel | None) -> Kernel:
 def gram(kernel: Kernel, X: Tensor, Y: Tensor | None = None) -> Tensor:
     """The Gram matrix of a kernel module or function as a tensor."""
     assert not isinstance(kernel, str)
-    return torch.as_tensor(kernel(X, Y))
+    return torch.as_tensor(kernel(X, None) if Y is None else kernel_values(kernel, X, Y))
 
 
 def training_gram(kernel: Kernel, points: Tensor) -> Tensor:
@@ -88,17 +90,19 @@ class Groups(NamedTuple):
     """Which of m rows are the u points that a model is fitted to."""
 
     first: Tensor  # (u,) the first row of each group of equal ones
-    weights: Tensor  # (u,) float64, sums over the groups
+    weights: Tensor  # (u,) float64, sums over the groups, in a unit of their own
     counted: Tensor  # (m,) bool: which rows take part
     inverse: Tensor  # group of each row that takes part
+    unit: float  # times ``weights`` are the caller's
 
 
 def grouped(rows: Tensor, counts: Tensor) -> Groups:
     """Equal rows ``(m, q)`` as one point; rows whose weight ``(m,)`` is 0 take no part."""
+    weights, unit = in_own_unit(counts)
     counted = counts > 0
     distinct = distinct_rows(rows[counted])
     first = counted.nonzero()[:, 0][distinct.first]
-    return Groups(first, distinct.total(counts[counted]), counted, distinct.inverse)
+    return Groups(first, distinct.total(weights[counted]), counted, distinct.inverse, float(unit))
 
 
 def weights_of_new(weights: Matrix | None, rows: Tensor) -> Tensor:
@@ -106,10 +110,10 @@ def weights_of_new(weights: Matrix | None, rows: Tensor) -> Tensor:
     return rows.new_ones(len(rows), dtype=torch.float64) if weights is None else row_weights(weights, rows)
 
 
-def ungrouped(counts: Tensor) -> Groups:
+def ungrouped(counts: Tensor, unit: float = 1.0) -> Groups:
     """Every row a point by itself, whatever its weight ``(m,)``."""
     everything = torch.arange(len(counts), device=counts.device)
-    return Groups(everything, counts, torch.ones_like(counts, dtype=torch.bool), everything)
+    return Groups(everything, counts, torch.ones_like(counts, dtype=torch.bool), everything, unit)
 
 
 class TrainingPoints(NamedTuple):
@@ -133,7 +137,11 @@ def training_points(kernel: Kernel, X: Scores, weights: Matrix | None) -> Traini
     if scores.ndim != 2:
         raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix")
     scores, counts = scores.detach(), row_weights(weights, scores)
-    groups = ungrouped(counts) if precomputed else grouped(told_apart(kernel, scores), counts)
+    if precomputed:
+        weights, unit = in_own_unit(counts)
+        groups = ungrouped(weights, float(unit))
+    else:
+        groups = grouped(told_apart(kernel, scores), counts)
     return TrainingPoints(scores if precomputed else scores[groups.first], groups, scores, foreign)
 
 

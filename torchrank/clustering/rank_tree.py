@@ -57,7 +57,9 @@ class RankTree:
         return self.centers.argsort(dim=-1, descending=True, stable=True)
 
     def to(self, device: torch.device | str) -> "RankTree":
-        """The same tree on another device."""
+        """The same tree on another device; ``TypeError`` for a dtype, since rounded thresholds send rows elsewhere."""
+        if isinstance(device, torch.dtype):
+            raise TypeError(f"device is {device}; a tree keeps its dtypes and takes features of any: pass a device")
         tables = ("feature", "threshold", "children", "cluster", "centers")
         return replace(self, **{name: getattr(self, name).to(device) for name in tables})
 

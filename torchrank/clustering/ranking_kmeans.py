@@ -111,10 +111,11 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         geometry = _RankingGeometry(ranks[groups.first], groups.weights, self.center)
         labels = start_labels(geometry, groups, self.n_clusters, self.init, self.n_init, generator)
         best = lloyd(geometry, labels, self.n_clusters, self.max_iter, progress)
-        best.fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
+        fit = best.fit.times(groups.unit)
+        fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.centers, self.filled = best.centers.long(), best.filled
-        labels = labels_of_all(best.fit.labels, groups, ranks, self._nearest)
-        return replace(best.fit, labels=to_numpy(labels) if foreign else labels)
+        labels = labels_of_all(fit.labels, groups, ranks, self._nearest)
+        return replace(fit, labels=to_numpy(labels) if foreign else labels)
 
     @torch.no_grad()
     def forward(self, X: Scores) -> Matrix:

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
+from torchrank.linalg.precision import KeepsPrecision
 
-class GrowingBuffers(nn.Module):
+
+class GrowingBuffers(KeepsPrecision):
     """A module some of whose buffers and parameters take the shape of what is loaded into them."""
 
     _growing: tuple[str, ...] = ()
@@ -24,6 +27,7 @@ class GrowingBuffers(nn.Module):
             loaded = state_dict.get(prefix + name)
             if loaded is not None:
                 present = getattr(self, name)
-                room = loaded.new_empty(loaded.shape).to(present.device)
+                double = present.dtype == torch.float64 and loaded.is_floating_point()  # what is computed in float64
+                room = loaded.new_empty(loaded.shape, dtype=present.dtype if double else None).to(present.device)
                 setattr(self, name, nn.Parameter(room) if isinstance(present, nn.Parameter) else room)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)

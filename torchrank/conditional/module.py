@@ -13,21 +13,23 @@ from torchrank.conditional.iterative import kron_edge_rls
 from torchrank.conditional.krylov import IterativeFit
 from torchrank.conditional.pair_kernels import check_relation
 from torchrank.linalg import as_double, kron_matmul
+from torchrank.linalg.precision import KeepsPrecision, kernel_values
 from torchrank.rankings.validate import check_at_least, check_choice
 
 NodeKernel = Callable[[Tensor, Tensor], Tensor]
 
 
-class KroneckerRLS(nn.Module):
+class KroneckerRLS(KeepsPrecision):
     """Scores of pairs of nodes, learned by Kronecker RLS or RankRLS from the labels of edges.
 
     Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7; :func:`kron_rls`, :func:`kron_rank_rls` and
     :func:`kron_edge_rls` say what is minimised.
 
-    The training nodes are buffers and so are the duals, in float64 whatever the dtype of the features (but
-    ``model.float()`` rounds them), so ``state_dict`` is the whole model. Before a fit the duals are zero, and so are
-    all scores. Two ways to use it: :meth:`fit` or :meth:`fit_edges` and call; or, to learn the
-    parameters of the kernel and ``lam``, differentiate through :meth:`solve`::
+    The training nodes are buffers and so are the duals, so ``state_dict`` is the whole model. The duals are in float64
+    whatever the dtype of the features. ``.float()`` or ``.half()`` leave both as they are, but for nodes that a network
+    takes, which follow it. Before a fit the duals are zero, and so are all scores. Two ways to use it: :meth:`fit` or
+    :meth:`fit_edges` and call; or, to learn the parameters of the kernel and ``lam``, differentiate through
+    :meth:`solve`::
 
         duals = model.solve(F_train)
         loss = (model(x_new_start, x_new_end, duals=duals) - F_new).square().mean()
@@ -50,6 +52,7 @@ class KroneckerRLS(nn.Module):
     x_start: Tensor
     x_end: Tensor | None
     duals: Tensor
+    _fed = ("x_start", "x_end")
 
     def __init__(
         self,
@@ -144,11 +147,13 @@ class KroneckerRLS(nn.Module):
         return KroneckerEigh(start, end, loss=self.loss, direction=self.direction, relation=self.relation)
 
     def _training_kernels(self) -> tuple[Tensor, Tensor | None]:
-        end = None if self.x_end is None else (self.kernel_end or self.kernel)(self.x_end, self.x_end)
-        return self.kernel(self.x_start, self.x_start), end
+        end = None
+        if self.x_end is not None:
+            end = kernel_values(self.kernel_end or self.kernel, self.x_end, self.x_end)
+        return kernel_values(self.kernel, self.x_start, self.x_start), end
 
     def _factors(self, x_start: Tensor, x_end: Tensor | None, duals: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         trained_end = self.x_start if self.x_end is None else self.x_end
-        left = self.kernel(x_start, self.x_start)
-        right = (self.kernel_end or self.kernel)(x_start if x_end is None else x_end, trained_end)
+        left = kernel_values(self.kernel, x_start, self.x_start)
+        right = kernel_values(self.kernel_end or self.kernel, x_start if x_end is None else x_end, trained_end)
         return as_double(left), as_double(right), as_double(self.duals if duals is None else duals)

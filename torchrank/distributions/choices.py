@@ -49,16 +49,19 @@ def log_prob(
     choices: Choices,  # (..., n)
     logits: Tensor,  # (..., n) that broadcasts with them
 ) -> Tensor:
-    """Log-probability of each ranking, ``(...)``; gradients of items that were not on offer are exactly 0."""
+    """Log-probability of each ranking, ``(...)``; gradients of items that were not on offer are exactly 0.
+
+    Arithmetic is in float64: beside a large logit the others would lose their differences in narrower dtypes.
+    """
     shape = torch.broadcast_shapes(choices.order.shape, logits.shape)
-    sorted_logits = logits.expand(shape).gather(-1, choices.order.expand(shape))
+    sorted_logits = logits.to(torch.float64).expand(shape).gather(-1, choices.order.expand(shape))
     # The lowest number and not -inf, whose gradient is NaN: its exponential beside any other is 0 just as well.
-    lowest = torch.finfo(logits.dtype).min
+    lowest = torch.finfo(torch.float64).min
     # Only differences count; a large common part would cost them digits.
     sorted_logits = sorted_logits - sorted_logits.detach().masked_fill(~choices.offered, lowest).amax(-1, keepdim=True)
     on_offer = sorted_logits.masked_fill(~choices.offered, lowest)
     log_total = on_offer.flip(-1).logcumsumexp(dim=-1).flip(-1)
-    return torch.where(choices.made, sorted_logits - log_total, 0).sum(dim=-1)
+    return torch.where(choices.made, sorted_logits - log_total, 0).sum(dim=-1).to(logits.dtype)
 
 
 @dataclass(frozen=True)

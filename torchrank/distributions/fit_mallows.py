@@ -13,7 +13,7 @@ from torchrank.distributions.mallows_moments import log_partition, mean_distance
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
-from torchrank.rankings.validate import Scores, as_scores, as_weights, check_finite, refuse_ties
+from torchrank.rankings.validate import Scores, as_scores, as_weights, check_positive, refuse_ties
 
 MOST_LAM = 50.0
 _STEPS = 200  # far more than halving an interval of float64 down to neighbours takes
@@ -74,9 +74,7 @@ def fit_mallows(
         >>> round(float(fit_mallows(X).lam), 4)
         2.0717
     """
-    check_finite(max_lam, "max_lam", 0)
-    if max_lam == 0:
-        raise ValueError("max_lam=0 leaves no concentration to fit; it must be greater than 0")
+    check_positive(max_lam, "max_lam")
     scores, foreign = as_scores(X, "X")
     weight = as_weights(weights, scores).detach()
     ranks, _ = dense_ranks(scores, COMPLETE, "X")

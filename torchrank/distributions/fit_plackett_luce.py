@@ -84,7 +84,7 @@ def fit_plackett_luce(
             * "raise": an error.
             * "interleaving": anything. The items of a row were ranked among themselves (a sub-ranking).
             * "topk": less preferred than all ranked items: every choice was among all items not yet placed.
-        prior: :math:`\alpha`, at least 0.
+        prior: :math:`\alpha`, at least 0, in the unit of the weights: multiply both to change the unit.
         method: "newton", or "mm" for Hunter's minorisation-maximisation, whose steps cost less and need no n x n
             matrix, but are many more.
         tol: stop when no derivative in a logit exceeds ``tol`` times the sum of weights.

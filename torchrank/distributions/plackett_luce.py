@@ -80,8 +80,11 @@ class PlackettLuce(RankingDistribution):
         """Exact samples, the order of logits to which Gumbel noise was added: ``(..., n)`` scores 1 to n."""
         with torch.no_grad():
             shape = self._extended_shape(torch.Size(sample_shape))
-            noise = torch.empty(shape, dtype=self.logits.dtype, device=self.logits.device).exponential_().log_().neg_()
-            return scores_of_order((self.logits + noise).argsort(dim=-1, descending=True), self._score_dtype())
+            logits = self.logits.to(torch.float64)
+            # Large logits would swallow the noise; differences of those of narrow dtypes are exact in float64.
+            logits = logits - logits.amax(-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
+            noise = torch.empty(shape, dtype=torch.float64, device=logits.device).exponential_().log_().neg_()
+            return scores_of_order((logits + noise).argsort(dim=-1, descending=True), self._score_dtype())
 
     @property
     def mode(self) -> Tensor:

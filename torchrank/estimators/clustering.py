@@ -43,8 +43,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
         """
         with all_or_nothing(self):
             X = self._validated(X, reset=True)
-            refuse_masks(sample_weight, "sample_weight")
-            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+            weights = self._checked_weights(X, sample_weight)
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             self.model_ = self._module(X.shape[1])
             fit = self.model_.fit(
@@ -82,6 +81,10 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
             return np.asarray(validate_data(self, X, reset=reset))
         remedy = None if self._takes_unranked else self._remedy
         return np.asarray(check_scores(self, X, reset=reset, remedy=remedy))
+
+    @staticmethod
+    def _checked_weights(X: np.ndarray, sample_weight: Any) -> np.ndarray | None:
+        return None if sample_weight is None else _check_sample_weight(sample_weight, X)
 
     def _module(self, n_items: int) -> Any:
         """The module with the estimator's settings."""

@@ -30,14 +30,20 @@ class RankingMixture(DensityMixin, RankingClusterer):
         check_is_fitted(self)
         return self.model_.log_prob(self._validated(X, reset=False))
 
-    def score(self, X: Any, y: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride] - a stub there
-        """Mean of :meth:`score_samples`."""
-        return float(self.score_samples(X).mean())
+    def score(  # pyright: ignore[reportIncompatibleMethodOverride] - a stub there
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Mean of :meth:`score_samples`, in which rows count by ``sample_weight`` ``(m,)``, as in :meth:`fit`."""
+        return self.model_.mean_log_prob(*self._weighted_rows(X, sample_weight))
 
-    def bic(self, X: Any) -> float:
-        """Bayesian information criterion of the model on rankings, lower = better."""
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Bayesian information criterion of the model on rankings, lower = better; weights as in :meth:`fit`."""
+        return self.model_.bic(*self._weighted_rows(X, sample_weight))
+
+    def _weighted_rows(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
         check_is_fitted(self)
-        return self.model_.bic(self._validated(X, reset=False))
+        X = self._validated(X, reset=False)
+        return X, self._checked_weights(X, sample_weight)
 
     def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
         self.labels_, self.log_likelihood_ = self.model_.predict(X), fit.log_likelihood
@@ -53,7 +59,7 @@ class MallowsMixture(RankingMixture):
         max_lam: largest concentration.
         init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
         n_init: starts, of which the best is kept.
-        tol: least gain in log-likelihood of an iteration, per unit of weight.
+        tol: most that may be left to gain in log-likelihood, per unit of weight.
         max_iter: most iterations.
         random_state: seed of the starts.
         verbose: show a progress bar of the starts, with the iteration and the best objective.
@@ -83,7 +89,7 @@ class MallowsMixture(RankingMixture):
         max_lam: float = MOST_LAM,
         init: Any = "k-means++",
         n_init: int = 10,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_iter: int = 1000,
         random_state: Any = None,
         verbose: bool = False,
@@ -108,10 +114,10 @@ class KernelMallowsMixture(RankingMixture):
 
     Args:
         n_components: number of components.
-        ridge: precision of the prior on theta, above 0.
+        ridge: strength of the penalty on theta, above 0.
         init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
         n_init: starts, of which the best is kept.
-        tol: least gain in the objective of an iteration, per unit of weight.
+        tol: most that may be left to gain in log-likelihood, per unit of weight.
         max_iter: most iterations.
         random_state: seed of the starts.
         verbose: show a progress bar of the starts, with the iteration and the best objective.
@@ -136,10 +142,10 @@ class KernelMallowsMixture(RankingMixture):
         self,
         n_components: int = 1,
         *,
-        ridge: float = 0.01,
+        ridge: float = 1e-5,
         init: Any = "k-means++",
         n_init: int = 10,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_iter: int = 1000,
         random_state: Any = None,
         verbose: bool = False,
@@ -169,7 +175,7 @@ class KernelGaussianMixture(RankingMixture):
         max_lam: largest concentration.
         init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
         n_init: starts, of which the best is kept.
-        tol: least gain in log-likelihood of an iteration, per unit of weight.
+        tol: most that may be left to gain in log-likelihood, per unit of weight.
         max_iter: most iterations.
         random_state: seed of the starts.
         verbose: show a progress bar of the starts, with the iteration and the best objective.
@@ -198,7 +204,7 @@ class KernelGaussianMixture(RankingMixture):
         max_lam: float = 1e6,
         init: Any = "k-means++",
         n_init: int = 10,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_iter: int = 1000,
         random_state: Any = None,
         verbose: bool = False,

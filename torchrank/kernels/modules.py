@@ -12,12 +12,13 @@ from torch import Tensor, nn
 from torchrank.kernels.all_pairs import MISSING
 from torchrank.kernels.kendall import VARIANTS, kendall_gram
 from torchrank.kernels.mallows import mallows_gram
+from torchrank.linalg.precision import KeepsPrecision
 from torchrank.ops.pair_counts import METHODS
 from torchrank.rankings.arrays import Matrix, as_array
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_positive
 
 
-class RankKernel(nn.Module, ABC):
+class RankKernel(KeepsPrecision, ABC):
     """A kernel on rankings.
 
     Called with score matrices it returns their Gram matrix, called with two vectors one number, so that it can be

@@ -14,6 +14,7 @@ from torchrank.clustering.points import (
     gram,
     kernel_diagonal,
     rows_against_training,
+    told_apart,
     training_gram,
     training_points,
     ungrouped,
@@ -23,8 +24,10 @@ from torchrank.kernels.modules import KendallKernel
 from torchrank.linalg.symmetric import as_double
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.distinct import places_among
 from torchrank.rankings.validate import Scores, as_scores, check_count, check_positive
 
+_SAME = 1e-6  # of the largest entry: rounding between Gram matrices of the same rows
 _TIGHTER = 1e-3  # variance of a component, in that of all rankings, that is usual still
 
 
@@ -41,6 +44,7 @@ class _Points(NamedTuple):
 
     cross: Tensor  # (m, u)
     diagonal: Tensor  # (m,)
+    scores: Tensor | None  # (m, n) of new rows; None of the training rows, and for a precomputed kernel
 
 
 class KernelGaussianMixture(Mixture):
@@ -73,7 +77,7 @@ class KernelGaussianMixture(Mixture):
         init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
             all rows, from 0 to c - 1, of which equal rows take that of the first of them.
         n_init: starts, of which the best is kept.
-        tol: EM ends when an iteration gains no more than this in log-likelihood per unit of weight.
+        tol: EM ends when no more than this is left to gain per unit of weight, as far as the last gains tell.
         max_iter: most iterations.
 
     Attributes:
@@ -97,7 +101,7 @@ class KernelGaussianMixture(Mixture):
         max_lam: float = 1e6,
         init: str | Matrix = "k-means++",
         n_init: int = 10,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
         super().__init__(n_components, init=init, n_init=n_init, tol=tol, max_iter=max_iter)
@@ -151,7 +155,7 @@ class KernelGaussianMixture(Mixture):
                 f"X has shape {tuple(scores.shape)}; expected (rankings, {self.rankings.shape[1]}), the items fitted"
             )
         cross = as_double(gram(self.kernel, scores, self.rankings))
-        points = _Points(cross, kernel_diagonal(self.kernel, scores))
+        points = _Points(cross, kernel_diagonal(self.kernel, scores), scores)
         return Rows(points, ungrouped(weights_of_new(weights, cross)), foreign)
 
     def _precomputed_rows(self, X: Scores, weights: Matrix | None) -> Rows:
@@ -159,19 +163,26 @@ class KernelGaussianMixture(Mixture):
         cross, foreign = rows_against_training(given, len(self.training_gram))
         if diagonal is not None:
             own = given_diagonal(diagonal, cross)
-        elif len(cross) == len(self.training_gram) and torch.equal(cross, cross.mT):
+        elif self._is_training_gram(cross):
             own = cross.diagonal()
         else:
             raise ValueError(
-                "X holds new rows against training rows; densities need k(x, x) of the new rows too: pass (K, diagonal)"
+                "X is not the Gram matrix of the training rows in their order but holds new rows against them; "
+                "densities need k(x, x) of the new rows too: pass (K, diagonal)"
             )
-        return Rows(_Points(cross, own), ungrouped(weights_of_new(weights, cross)), foreign)
+        return Rows(_Points(cross, own, None), ungrouped(weights_of_new(weights, cross)), foreign)
+
+    def _is_training_gram(self, cross: Tensor) -> bool:
+        """Also up to rounding, but not the same rows in another order."""
+        known = self.training_gram
+        slack = _SAME * float(known.abs().max())
+        return cross.shape == known.shape and bool((cross - known).abs().max() <= slack)
 
     def _training_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         data = training_points(self.kernel, X, weights)
         self.rankings = data.points[:, :0] if self.kernel == "precomputed" else data.points
         self.training_gram = training_gram(self.kernel, data.points)
-        points = _Points(self.training_gram, self.training_gram.diagonal())
+        points = _Points(self.training_gram, self.training_gram.diagonal(), None)
         return Rows(points, data.groups, data.foreign)
 
     def _parameters_now(self) -> KernelGaussianParameters:
@@ -189,13 +200,29 @@ class KernelGaussianMixture(Mixture):
         return self._dimension() / 2 * (lam / math.pi).log() - lam * distances.clamp(min=0)
 
     def _moments(self, points: _Points, shares: Tensor) -> Tensor:
-        """The memberships themselves: a centre is a combination of all training rows."""
-        if len(points.cross) != len(self.training_gram):
+        """The memberships of the training rows: a centre is a combination of them."""
+        if points.cross is self.training_gram:
+            return shares
+        counted = (shares > 0).flatten(0, -2).any(0)
+        place = self._training_rows_of(points, counted)
+        moments = shares.new_zeros((*shares.shape[:-1], len(self.training_gram)))
+        return moments.index_add_(-1, place[counted], shares[..., counted])
+
+    def _training_rows_of(self, points: _Points, counted: Tensor) -> Tensor:
+        """Which training row each new row equals, ``(m,)``: they may come in any order, repeated, or in parts."""
+        if points.scores is not None:
+            known, new = (told_apart(self.kernel, scores) for scores in (self.rankings, points.scores))
+        else:  # equal kernel values with all training rows and with itself are an equal place in feature space
+            known = torch.cat([self.training_gram, self.training_gram.diagonal()[:, None]], dim=1)
+            new = torch.cat([points.cross, points.diagonal[:, None]], dim=1)
+        place = places_among(known, new)
+        strange = (counted & (place < 0)).nonzero()
+        if len(strange):
             raise ValueError(
-                f"statistics of {len(points.cross)} rows; centres are combinations of the {len(self.training_gram)} "
-                "training rows, so summarize takes all of them, and weights of 0 leave rows out"
+                f"row {int(strange[0])} of X is none of the {len(known)} training rows; centres are combinations of "
+                "those, so summarize takes training rows only, and weights of 0 leave rows out"
             )
-        return shares
+        return place
 
     def _maximize(
         self, statistics: MixtureStatistics, previous: KernelGaussianParameters | None

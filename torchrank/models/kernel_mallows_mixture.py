@@ -42,9 +42,10 @@ class KernelMallowsMixture(Mixture):
     moment-matching problem, solved by Newton's method. With :math:`\mu` the features of a ranking it is the Mallows
     distribution of concentration :math:`4\lambda` divided by the number of pairs.
 
-    Where all rankings of a component agree on a pair, the likelihood has no maximum. A ridge, the logarithm of a normal
-    prior on :math:`\theta`, keeps it finite: EM maximises the log-likelihood less
-    :math:`\tfrac12 \text{ridge} \sum_j \lVert \theta_j \rVert^2`.
+    Where all rankings of a component agree on a pair, the likelihood has no maximum. A ridge keeps it finite: EM
+    maximises the mean log-likelihood of the rows less
+    :math:`\tfrac12 \text{ridge} \sum_j \lVert \theta_j \rVert^2`, so that neither the number of rows nor the scale of
+    their weights decides how strong it is.
 
     The normaliser is a sum over all n! rankings. Beyond 7 items that is refused; use
     :class:`torchrank.KernelGaussianMixture` there.
@@ -52,11 +53,11 @@ class KernelMallowsMixture(Mixture):
     Args:
         n_items: n, from 2 to 7.
         n_components: c.
-        ridge: precision of the prior, above 0.
+        ridge: strength of the penalty on theta, above 0.
         init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
             all rows, from 0 to c - 1, of which equal rows take that of the first of them.
         n_init: starts, of which the best is kept.
-        tol: EM ends when an iteration gains no more than this in the objective per unit of weight.
+        tol: EM ends when no more than this is left to gain per unit of weight, as far as the last gains tell.
         max_iter: most iterations.
 
     Attributes:
@@ -73,10 +74,10 @@ class KernelMallowsMixture(Mixture):
         n_items: int,
         n_components: int,
         *,
-        ridge: float = 0.01,
+        ridge: float = 1e-5,
         init: str | Matrix = "k-means++",
         n_init: int = 10,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
         super().__init__(n_components, init=init, n_init=n_init, tol=tol, max_iter=max_iter)
@@ -98,7 +99,7 @@ class KernelMallowsMixture(Mixture):
         return self.n_components - 1 + self.theta.numel()
 
     def penalty(self) -> Tensor:
-        """What EM subtracts from the log-likelihood; differentiable."""
+        """What EM subtracts from the mean log-likelihood; differentiable."""
         return self._penalty(self._parameters_now())
 
     def extra_repr(self) -> str:
@@ -128,8 +129,9 @@ class KernelMallowsMixture(Mixture):
         self, statistics: MixtureStatistics, previous: KernelMallowsParameters | None
     ) -> KernelMallowsParameters:
         counts, sums = statistics.counts, statistics.moments
+        total = counts.sum(-1, keepdim=True)
         start = torch.zeros_like(sums) if previous is None else previous.theta
-        theta = match_moments(sums, counts, self.all_features, self.ridge, start)
+        theta = match_moments(sums / total[..., None], counts / total, self.all_features, self.ridge, start)
         return KernelMallowsParameters(log_shares(counts), theta)
 
     def _penalty(self, parameters: KernelMallowsParameters) -> Tensor:

@@ -37,9 +37,10 @@ class MallowsMixture(Mixture):
     likelihood never falls. Concentrations are maximum-likelihood given the centre, by Newton's method; where a
     component sits on equal rankings that has no maximum, and ``max_lam`` is taken.
 
-    Parameters are ``logits``, of which the shares are the softmax, and ``log_lam``; the central rankings are discrete,
-    so gradients do not reach them. The signs of all pairs of items of the different rankings are held in memory, 4 n^2
-    bytes each.
+    Parameters are ``logits``, of which the shares are the softmax, and ``concentrations``. They are lam itself: an
+    optimiser may take one through 0, where all rankings are alike, and a negative one is that of the reversed centre.
+    The central rankings are discrete, so gradients do not reach them. The signs of all pairs of items of the different
+    rankings are held in memory, 4 n^2 bytes each.
 
     Args:
         n_items: n, at least 2.
@@ -49,7 +50,7 @@ class MallowsMixture(Mixture):
         init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
             all rows, from 0 to c - 1, of which equal rows take that of the first of them.
         n_init: starts, of which the best is kept.
-        tol: EM ends when an iteration gains no more than this in log-likelihood per unit of weight.
+        tol: EM ends when no more than this is left to gain per unit of weight, as far as the last gains tell.
         max_iter: most iterations.
 
     Attributes:
@@ -70,7 +71,7 @@ class MallowsMixture(Mixture):
         max_lam: float = MOST_LAM,
         init: str | Matrix = "k-means++",
         n_init: int = 10,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
         super().__init__(n_components, init=init, n_init=n_init, tol=tol, max_iter=max_iter)
@@ -79,13 +80,13 @@ class MallowsMixture(Mixture):
         check_positive(max_lam, "max_lam")
         self.n_items, self.center, self.max_lam = n_items, center, max_lam
         self._table: ConcentrationTable | None = None
-        self.log_lam = nn.Parameter(torch.zeros(n_components, dtype=torch.float64))
+        self.concentrations = nn.Parameter(torch.ones(n_components, dtype=torch.float64))
         self.register_buffer("centers", torch.arange(n_items).expand(n_components, -1).clone())
 
     @property
     def lam(self) -> Tensor:
         """``(c,)`` the concentrations."""
-        return self.log_lam.detach().exp()
+        return self.concentrations.detach().clone()
 
     @property
     def n_free_parameters(self) -> int:
@@ -107,11 +108,11 @@ class MallowsMixture(Mixture):
         return Rows(pair_signs(ranks[groups.first]), groups, foreign)
 
     def _parameters_now(self) -> MallowsParameters:
-        return MallowsParameters(self.logits.log_softmax(0), pair_signs(self.centers), self.log_lam.exp())
+        return MallowsParameters(self.logits.log_softmax(0), pair_signs(self.centers), self.concentrations)
 
     def _keep(self, parameters: MallowsParameters) -> None:
         self.logits.copy_(parameters.log_shares)
-        self.log_lam.copy_(parameters.lam.log())
+        self.concentrations.copy_(parameters.lam)
         self.centers = _ranks_of_signs(parameters.centers, self.n_items)
 
     def _log_densities(self, points: Tensor, parameters: MallowsParameters) -> Tensor:

@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
     @property
     def weights(self) -> Tensor:
-        """``(u,)`` float64 weights of the points."""
+        """``(u,)`` float64 weights of the points; in training in a unit of their own, so that scale does not matter."""
         return self.groups.weights
 
 
@@ -53,7 +53,7 @@ class Mixture(GrowingBuffers, ABC):
     Subclasses say what a component is. All steps are written for parameters with leading dimensions, so that EM runs
     from many starts at once; the module's own parameters are those of the best start. They can be trained in any other
     way too: ``-model.log_prob(X).sum()`` is differentiable in all of them. Parameters, arithmetic and results are in
-    float64 whatever the dtype of the scores.
+    float64 whatever the dtype of the scores, also after ``.float()`` or ``.half()``.
     """
 
     logits: nn.Parameter
@@ -106,7 +106,7 @@ class Mixture(GrowingBuffers, ABC):
         """Continuous parameters, for :meth:`bic`; central rankings, which are discrete, are not counted."""
 
     def _penalty(self, parameters: Parameters) -> Tensor:
-        """``(...)`` subtracted from the log-likelihood while fitting."""
+        """``(...)`` subtracted from the mean log-likelihood while fitting."""
         return parameters[0].new_zeros(parameters[0].shape[:-1])
 
     # What follows from it.
@@ -144,12 +144,18 @@ class Mixture(GrowingBuffers, ABC):
         Raises:
             ValueError: no rows, and what :meth:`fit` refuses.
         """
-        rows = self._rows(X, weights, training=False)
-        if len(rows.weights) == 0:
-            raise ValueError("X has no rows; the criterion needs at least one")
-        log_prob = self._log_joint(rows.points, self._parameters_now()).logsumexp(-2)
-        total = rows.weights.sum()
-        return float(-2 * _weighted(log_prob, rows.weights) + self.n_free_parameters * total.log())
+        log_likelihood, total = self._log_likelihood(X, weights)
+        return float(-2 * log_likelihood + self.n_free_parameters * total.log())
+
+    @torch.no_grad()
+    def mean_log_prob(self, X: Scores, weights: Matrix | None = None) -> float:
+        """Weighted mean of :meth:`log_prob` over rows; rows of weight 0 are left out.
+
+        Raises:
+            ValueError: no rows, and what :meth:`fit` refuses.
+        """
+        log_likelihood, total = self._log_likelihood(X, weights)
+        return float(log_likelihood / total)
 
     @torch.no_grad()
     def summarize(self, X: Scores, weights: Matrix | None = None) -> MixtureStatistics:
@@ -177,7 +183,7 @@ class Mixture(GrowingBuffers, ABC):
         Args:
             X: ``(m, n)`` rankings, or what the subclass says.
             weights: ``(m,)`` how much each counts, at least 0; None means 1 each. An integer weight is the same as that
-                many equal rows.
+                many equal rows. Their scale changes the log-likelihoods, and neither parameters nor iterations.
             generator: source of the random starts.
             progress: show a progress bar of the starts, with the iteration and the best objective.
 
@@ -194,6 +200,7 @@ class Mixture(GrowingBuffers, ABC):
                 that is empty.
         """
         rows = self._rows(X, weights, training=True)
+        total = rows.weights.sum()
         geometry = self._geometry(rows.points, rows.weights)
         starts = 1 if self.n_components == 1 else self.n_init
         labels = start_labels(geometry, rows.groups, self.n_components, self.init, starts, generator)
@@ -202,16 +209,16 @@ class Mixture(GrowingBuffers, ABC):
 
         def e_step(parameters: Parameters) -> tuple[Tensor, Tensor]:
             log_likelihood, shares = self._e_step(rows, parameters)
-            return log_likelihood - self._penalty(parameters), shares
+            return log_likelihood - total * self._penalty(parameters), shares
 
         def m_step(shares: Tensor, previous: Parameters | None) -> Parameters:
             return self._maximize(self._statistics(rows.points, shares, shares.new_zeros(len(shares))), previous)
 
-        tol = self.tol * float(rows.weights.sum())
+        tol = self.tol * float(total)
         result = em(m_step(shares, None), e_step, m_step, tol=tol, max_iter=self.max_iter, progress=progress)
         self._keep(result.parameters)
-        log_likelihood = result.trace[-1] + float(self._penalty(result.parameters))
-        fit = MixtureFit(log_likelihood, *result[1:])
+        penalty = float(total * self._penalty(result.parameters))
+        fit = result.evidence(penalty, rows.groups.unit)
         if len(rows.weights) < self.n_components:
             warnings.warn(
                 f"n_components={self.n_components} is more than the {len(rows.weights)} different rows, so that "
@@ -233,6 +240,14 @@ class Mixture(GrowingBuffers, ABC):
 
     def _warn_of_limits(self, parameters: Parameters) -> None:
         """Warn where the best parameters are at the edge of what is allowed."""
+
+    def _log_likelihood(self, X: Scores, weights: Matrix | None) -> tuple[Tensor, Tensor]:
+        """Weighted sum over all rows, and the sum of weights."""
+        rows = self._rows(X, weights, training=False)
+        if len(rows.weights) == 0:
+            raise ValueError("X has no rows; at least one is needed")
+        log_prob = self._log_joint(rows.points, self._parameters_now()).logsumexp(-2)
+        return _weighted(log_prob, rows.weights), rows.weights.sum()
 
     def _log_joint(self, points: Any, parameters: Parameters) -> Tensor:
         """``(..., c, u)`` log p_j f_j."""

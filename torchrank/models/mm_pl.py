@@ -1,5 +1,6 @@
 """MM-PL: a mixture of Plackett-Luce models whose gate is a set of prototypes in feature space."""
 
+import math
 from typing import Any
 
 import torch
@@ -35,7 +36,8 @@ class MMPL(nn.Module):
         n_prototypes: prototypes per cluster; all K times as many are one budget, which :meth:`fit` may divide unevenly.
         sigma: width of the gate.
         device: of parameters.
-        dtype: of parameters; None means torch's default.
+        dtype: of parameters; None means torch's default. In half precision, or after ``.half()``, they are rounded, and
+            arithmetic and results are in single precision.
 
     Attributes:
         prototypes: ``(M, d)`` parameter, M = K times ``n_prototypes``.
@@ -75,22 +77,22 @@ class MMPL(nn.Module):
     @property
     def sigma(self) -> Tensor:
         """Width of the gate, never so small that its square vanishes: the nearest prototype decides long before."""
-        return self.log_sigma.exp().clamp(min=torch.finfo(self.log_sigma.dtype).tiny ** 0.25)
+        log_sigma = self.log_sigma.to(_computing(self.log_sigma.dtype))
+        return log_sigma.exp().clamp(min=torch.finfo(log_sigma.dtype).tiny ** 0.25)
 
     @sigma.setter
     def sigma(self, value: float) -> None:
         if not 0 < value < float("inf"):
             raise ValueError(f"sigma={value!r} is out of range; a width is positive and finite")
         with torch.no_grad():
-            self.log_sigma.fill_(value).log_()
+            self.log_sigma.fill_(math.log(value))
 
     def forward(self, X: Tensor) -> Tensor:
         """Log-probabilities ``(N, K)`` of the clusters for features ``(N, d)``; equation 21.
 
         A cluster without prototypes has minus infinity.
         """
-        self._check_features(X)
-        return log_gates(X, self.mixture())
+        return log_gates(self._check_features(X), self.mixture())
 
     def log_prob(self, X: Tensor, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
         """Log-probabilities ``(N,)`` of label rankings; equation 24, summed over labels that were ranked.
@@ -111,7 +113,7 @@ class MMPL(nn.Module):
     def ranking_log_probs(self, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
         """Log-probabilities ``(N, K)`` of label rankings in each cluster; equation 23. See :meth:`log_prob`."""
         self._check_scores(Y)
-        return log_prob(label_choices(untied_ranks(Y, "Y"), missing), self.logits[:, None, :]).T
+        return log_prob(label_choices(untied_ranks(Y, "Y"), missing), self.mixture().logits[:, None, :]).T
 
     def responsibilities(self, X: Tensor, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
         """Probabilities ``(N, K)`` of the clusters given features and rankings: the E-step, equation 29."""
@@ -119,8 +121,7 @@ class MMPL(nn.Module):
 
     def predict_cluster(self, X: Tensor) -> Tensor:
         """Clusters ``(N,)`` of the nearest prototypes, int64."""
-        self._check_features(X)
-        return self.membership[nearest(X, self.prototypes)]
+        return self.membership[nearest(self._check_features(X), self.mixture().prototypes)]
 
     def predict(self, X: Tensor, *, method: str = "nearest") -> Tensor:
         """Predicted rankings as scores ``(N, L)``, larger = preferred.
@@ -132,8 +133,9 @@ class MMPL(nn.Module):
         """
         check_choice(method, "method", PREDICTIONS)
         if method == "nearest":
-            return strict_scores(self.logits.detach()).to(self.logits)[self.predict_cluster(X)]
-        beats = torch.sigmoid(self.logits[:, :, None] - self.logits[:, None, :]).sum(-1) - 0.5  # not itself
+            return strict_scores(self.logits.detach()).to(self.mixture().logits)[self.predict_cluster(X)]
+        logits = self.mixture().logits
+        beats = torch.sigmoid(logits[:, :, None] - logits[:, None, :]).sum(-1) - 0.5  # not itself
         return self(X).exp() @ beats
 
     @property
@@ -176,6 +178,7 @@ class MMPL(nn.Module):
         """
         self._check_shape(X)
         self._check_scores(Y)
+        X = X.to(_computing(X.dtype)) if X.is_floating_point() else X
         if settings is not None and not isinstance(settings, EMSettings):
             raise TypeError(f"settings is {type(settings).__name__}; expected torchrank.EMSettings(...) or None")
         K, M = len(self.logits), len(self.prototypes)
@@ -190,8 +193,9 @@ class MMPL(nn.Module):
         return evidence
 
     def mixture(self) -> Mixture:
-        """The parameters as one tuple, with their gradients."""
-        return Mixture(self.prototypes, self.membership, self.logits, self.sigma)
+        """The parameters as one tuple, with their gradients; in single precision at least."""
+        kind = _computing(self.prototypes.dtype)
+        return Mixture(self.prototypes.to(kind), self.membership, self.logits.to(kind), self.sigma)
 
     def extra_repr(self) -> str:
         """Sizes, as ``print`` shows them."""
@@ -208,11 +212,15 @@ class MMPL(nn.Module):
             )
         return gates + choices
 
-    def _check_features(self, X: Tensor) -> None:
-        self._check_shape(X)
+    def _check_features(self, X: Tensor) -> Tensor:
+        """The features in a dtype to compute in."""
+        check_n_features(X, self.prototypes.shape[1])
         kind = self.prototypes.dtype
         if torch.promote_types(X.dtype, kind) != kind:
             raise TypeError(f"X has dtype {X.dtype} and the model {kind}; pass X.to({kind}), or model.to({X.dtype})")
+        X = X.to(_computing(kind))
+        check_distances(X)
+        return X
 
     def _check_shape(self, X: Tensor) -> None:
         check_distances(check_n_features(X, self.prototypes.shape[1]))
@@ -221,3 +229,8 @@ class MMPL(nn.Module):
         L = self.logits.shape[1]
         if check_tensor(Y, "Y").ndim != 2 or Y.shape[1] != L:
             raise ValueError(f"Y has shape {tuple(Y.shape)}; expected (N, {L}) scores")
+
+
+def _computing(dtype: torch.dtype) -> torch.dtype:
+    """Half precision is for keeping parameters: squared distances and narrow gates are computed in single."""
+    return torch.promote_types(dtype, torch.float32)

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from torchrank.rankings.validate import check_choice, check_count, check_finite
+from torchrank.rankings.validate import check_choice, check_count, check_finite, check_positive
 
 STARTS = ("cells", "tree", "random")
 SCORES = ("gradient", "mm")
@@ -74,9 +74,7 @@ class EMSettings:
         if self.batch_size is not None:
             check_count(self.batch_size, "batch_size", least=0)
         for name in ("rate", "rate_end", "sigma_end", "prior"):
-            check_finite(getattr(self, name), name, 0)
-            if getattr(self, name) == 0:
-                raise ValueError(f"{name}=0 is out of range; it must be positive")
+            check_positive(getattr(self, name), name)
         for name in ("score_rate", "tol"):
             check_finite(getattr(self, name), name, 0)
         if self.sigma is not None and not 0 < self.sigma < math.inf:

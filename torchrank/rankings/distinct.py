@@ -28,3 +28,10 @@ def distinct_rows(rows: Tensor) -> DistinctRows:
     places = torch.arange(m, device=rows.device)
     first = places.new_full((u,), m).scatter_reduce_(0, inverse, places, "amin")
     return DistinctRows(first, inverse)
+
+
+def places_among(known: Tensor, rows: Tensor) -> Tensor:
+    """Where each of ``rows`` (m, q) stands for the first time among ``known`` (u, q) ones, ``(m,)``; -1 for nowhere."""
+    distinct = distinct_rows(torch.cat([known, rows]))
+    first = distinct.first[distinct.inverse[len(known) :]]
+    return torch.where(first < len(known), first, -1)
