@@ -29,7 +29,7 @@ class Call:
     compiles: bool = False
     derivative: str = ""  # in X: "refused" or "smooth"
     reordered: bool = True  # rows may come in another order
-    half: bool = True  # scores may be of half precision and integers
+    half: bool = True  # scores may be integers: there are no gaps among them
 
 
 def rows_of(name: str) -> bool:
@@ -65,7 +65,7 @@ def tolerance(part: Any) -> float:
 
 
 def assert_same(got: Any, expected: Any, slack: float = 0.0) -> None:
-    """Every part of a result within the tolerance of its dtype, or ``slack``, of what was expected, NaN equal to NaN."""
+    """Every part within the tolerance of its dtype, or ``slack``, of what was expected; NaN equals NaN."""
     parts, others = flat(got), flat(expected)
     assert len(parts) == len(others)
     for part, other in zip(parts, others, strict=True):

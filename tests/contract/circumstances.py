@@ -21,10 +21,11 @@ class Circumstance:
     around: Callable[[], Any] = contextlib.nullcontext
     slack: float = 0.0  # how far results may be from the plain ones, beyond what their dtype says
     bits: bool = False  # whether results are the same to the last bit
+    whole: bool = False  # whether inputs become integers, among which there are no gaps
 
     def applies(self, call: Call) -> bool:
         """Whether the call takes such inputs."""
-        return any(name[0] in self.kinds for name in call.inputs)
+        return any(name[0] in self.kinds for name in call.inputs) and (call.half or not self.whole)
 
     def inputs(self, call: Call) -> dict[str, Any]:
         """The changed inputs; the others are tensors beside tensors and arrays beside others."""
@@ -37,6 +38,9 @@ class Circumstance:
 TORCH_DTYPES = [
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64,
     torch.float16, torch.bfloat16, torch.float32,
+]  # fmt: skip
+NUMPY_DTYPES = [
+    "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "longdouble",
 ]  # fmt: skip
 FLOAT8 = [getattr(torch, name) for name in ("float8_e4m3fn", "float8_e5m2") if hasattr(torch, name)]
 
@@ -127,7 +131,12 @@ def plain(array: np.ndarray) -> np.ndarray:
 
 TENSORS = {
     "tensors": Circumstance(),
-    **{f"scores {dtype}": Circumstance(lambda a, d=dtype: torch.from_numpy(a).to(d), "XY") for dtype in TORCH_DTYPES},
+    **{
+        f"scores {dtype}": Circumstance(
+            lambda a, d=dtype: torch.from_numpy(a).to(d), "XY", whole=not dtype.is_floating_point
+        )
+        for dtype in TORCH_DTYPES
+    },
     **{f"scores {dtype}": Circumstance(lambda a, d=dtype: torch.from_numpy(a).to(d), "X") for dtype in FLOAT8},
     "numbers float32": Circumstance(lambda a: torch.from_numpy(a).float(), "VKF", slack=2e-4),
     "strided tensors": Circumstance(lambda a: torch.from_numpy(strided(a))),
@@ -151,20 +160,8 @@ TENSORS = {
 }
 ARRAYS = {
     **{
-        f"scores {name}": Circumstance(lambda a, d=name: a.astype(d), "XY")
-        for name in (
-            "uint8",
-            "int8",
-            "int16",
-            "int32",
-            "int64",
-            "uint16",
-            "uint32",
-            "uint64",
-            "float16",
-            "float32",
-            "longdouble",
-        )
+        f"scores {name}": Circumstance(lambda a, d=name: a.astype(d), "XY", whole="int" in name)
+        for name in NUMPY_DTYPES
     },
     "numbers float32": Circumstance(lambda a: a.astype(np.float32), "VKF", slack=2e-4),
     "numbers longdouble": Circumstance(lambda a: a.astype(np.longdouble), "VKFw"),

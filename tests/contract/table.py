@@ -8,6 +8,22 @@ import torch
 
 import torchrank as tr
 from tests.contract.call import Call
+from tests.contract.recipes import (
+    EDGES,
+    column,
+    duals_of_edges,
+    fisher_decisions,
+    fitted,
+    fitted_mm_pl,
+    in_reverse,
+    kronecker_scores,
+    label_ranker,
+    module,
+    parts,
+    selected_items,
+    together,
+    voted_by_pairs,
+)
 from torchrank import aggregation, classification, conditional, estimators, linalg, metrics
 
 RNG = np.random.default_rng(0)
@@ -26,46 +42,10 @@ DISTANCES = np.abs(SCORES[:, None] - SCORES).sum(-1)
 NODES = RNG.normal(size=(4, 3))
 KERNEL = NODES @ NODES.T + np.eye(4)
 LABELS = RNG.normal(size=(4, 4))
-EDGES = np.argwhere(np.ones((4, 4)))
 GRAM = SCORES @ SCORES.T + np.eye(M)
 PAIRS = (lambda w: w + w.T)(np.triu(np.arange(25.0).reshape(5, 5), 1))
 PARTIAL = TOTAL.copy()
 PARTIAL[[0, 1, 3, 4], [0, 1, 4, 3]] = N
-
-
-def seeded(seed: int = 0) -> torch.Generator:
-    return torch.Generator(device="cpu").manual_seed(seed)
-
-
-def together(labels: Any) -> Any:
-    """Which rows are in one cluster, whatever the clusters are called."""
-    return labels[:, None] == labels[None, :]
-
-
-def module(make: Any, *what: str) -> Any:
-    """Fit a module on X with weights w and give which rows it puts together, and what else it says of X."""
-
-    def call(X: Any, w: Any = None) -> Any:
-        model = make()
-        model.fit(X, generator=seeded(), weights=w)
-        return [together(model.predict(X))] + [getattr(model, name)(X) for name in what]
-
-    return call
-
-
-def fitted(make: Any, *what: str, attributes: tuple[str, ...] = (), clusters: bool = False) -> Any:
-    """Fit an estimator and give what it says of X."""
-
-    def call(X: Any, w: Any = None, z: Any = None, Y: Any = None, **more: Any) -> Any:
-        model = make()
-        target = [] if z is None and Y is None else [z if Y is None else Y]
-        model.fit(X, *target, **({} if w is None else {"sample_weight": w}))
-        says = [getattr(model, name)(X) for name in what]
-        return [together(s) if clusters and np.ndim(s) == 1 else s for s in says] + [
-            getattr(model, name) for name in attributes
-        ]
-
-    return call
 
 
 CALLS: dict[str, Call] = {
@@ -84,6 +64,7 @@ CALLS: dict[str, Call] = {
         {"X": PARTIAL},
         ("mm", "mm", "mm"),
         pointwise=True,
+        half=False,
         batches=True,
         vmap=True,
         derivative="refused",
@@ -164,15 +145,7 @@ CALLS: dict[str, Call] = {
         lambda z: tr.partial_kendall_gram(z, n_items=9), {"z": np.argsort(-TOTAL)[:, :3]}, ("mm",), pointwise=True
     ),
     "multivariate_gram": Call(
-        lambda X: (
-            tr.multivariate_gram([X, X[:, :3]])
-            if not isinstance(X, list)
-            else tr.multivariate_gram([X, [r[:3] for r in X]])
-        ),
-        {"X": TIED},
-        ("mm",),
-        pointwise=True,
-        derivative="refused",
+        lambda X: tr.multivariate_gram(parts(X)), {"X": TIED}, ("mm",), pointwise=True, derivative="refused"
     ),
     "polynomial_gram": Call(
         lambda K: tr.polynomial_gram(K, degree=2, scale=1.0), {"K": GRAM / 100}, derivative="smooth"
@@ -219,8 +192,8 @@ CALLS: dict[str, Call] = {
         batches=True,
     ),
     "aggregation.pair_preferences": Call(
-        lambda X, w: aggregation.pair_preferences(X, w / w.sum() if not isinstance(w, list) else w),
-        {"X": TIED},
+        lambda X, w: aggregation.pair_preferences(X, w),
+        {"X": TIED, "w": WEIGHTS},
         ("nn",),
         batches=True,
     ),
@@ -263,14 +236,7 @@ CALLS: dict[str, Call] = {
         module(lambda: tr.KernelGaussianMixture(2, max_lam=50.0)), {"X": TOTAL, "w": WEIGHTS}, ("mm",)
     ),
     # label ranking
-    "one_rank": Call(
-        lambda V, X: (lambda m: m.predict_rankings(V) if hasattr(m, "predict_rankings") else m.centers)(
-            tr.one_rank(V, X)
-        ),
-        {"V": FEATURES, "X": TOTAL},
-        (None,),
-        tensors=True,
-    ),
+    "one_rank": Call(lambda V, X: tr.one_rank(V, X).predict(V), {"V": FEATURES, "X": TOTAL}, ("mp",), tensors=True),
     "kmeans_then_rank": Call(
         lambda V, X: together(tr.kmeans_then_rank(V, X, 2, seed=0).predict(V)),
         {"V": FEATURES, "X": TOTAL},
@@ -301,12 +267,12 @@ CALLS: dict[str, Call] = {
         (None,),
         tensors=True,
     ),
-    "MMPL": Call(lambda V, X: _mm_pl(V, X), {"V": FEATURES, "X": TOTAL}, (None,), tensors=True),
+    "MMPL": Call(fitted_mm_pl, {"V": FEATURES, "X": TOTAL}, (None, None), tensors=True),
     # classification
     "top_scoring_pairs": Call(
         lambda X, z: tr.top_scoring_pairs(X, z, k=3), {"X": TIED, "z": CLASSES}, ("p", "p", "p", "p"), reordered=True
     ),
-    "TopScoringPairs": Call(lambda X, z: _top_pairs(X, z), {"X": TIED, "z": CLASSES}, ("m",), tensors=True),
+    "TopScoringPairs": Call(voted_by_pairs, {"X": TIED, "z": CLASSES}, ("m",), tensors=True),
     "AllPairsMajorityVote": Call(
         lambda X, z: tr.AllPairsMajorityVote(X, z)(X), {"X": TIED, "z": CLASSES}, ("m",), tensors=True
     ),
@@ -314,26 +280,23 @@ CALLS: dict[str, Call] = {
         lambda X, z: classification.all_pairs_margins(X, z, X), {"X": TIED, "z": CLASSES}, ("m",)
     ),
     "fisher_discriminant": Call(lambda K, z: tr.fisher_discriminant(K, z), {"K": GRAM, "z_": CLASSES}, (None, None)),
-    "KernelFisherDiscriminant": Call(lambda X, z: _fisher(X, z), {"X": TIED, "z": CLASSES}, (None,), tensors=True),
+    "KernelFisherDiscriminant": Call(fisher_decisions, {"X": TIED, "z": CLASSES}, ("m", "m"), tensors=True),
     # conditional ranking
     "kron_rls": Call(lambda K, F: tr.kron_rls(K, None, F, 1.0), {"K": KERNEL, "F": LABELS}),
     "kron_rank_rls": Call(lambda K, F: tr.kron_rank_rls(K, None, F, 1.0), {"K": KERNEL, "F": LABELS}),
     "kron_iterative_rls": Call(lambda K, F: tr.kron_iterative_rls(K, None, F, 1.0).duals, {"K": KERNEL, "F": LABELS}),
-    "kron_edge_rls": Call(
-        lambda K, F: (
-            tr.kron_edge_rls(K, None, _like(EDGES, K), F.reshape(-1) if hasattr(F, "reshape") else np.ravel(F)).duals
-        ),
-        {"K": KERNEL, "F": LABELS},
-    ),
+    "kron_edge_rls": Call(duals_of_edges, {"K": KERNEL, "F": LABELS}),
     "two_step_rls": Call(lambda K, F: tr.two_step_rls(K, None, F, 1.0, 1.0), {"K": KERNEL, "F": LABELS}),
     "conditional.two_step_loo": Call(
         lambda K, F: conditional.two_step_loo(K, None, F, 1.0, 1.0), {"K": KERNEL, "F": LABELS}
     ),
     "KroneckerEigh": Call(lambda K, F: tr.KroneckerEigh(K).solve(F, 1.0), {"K": KERNEL, "F": LABELS}),
-    "PairKernel": Call(lambda K: _pair_kernel(K), {"K": KERNEL}),
-    "KroneckerRLS": Call(lambda K, F: _kronecker(K, F), {"K": KERNEL, "F": LABELS}, tensors=True),
+    "PairKernel": Call(
+        lambda K, F: (tr.PairKernel(K).matmul(F), tr.PairKernel(K).to_dense()), {"K": KERNEL, "F": LABELS}
+    ),
+    "KroneckerRLS": Call(kronecker_scores, {"K": KERNEL, "F": LABELS}, tensors=True),
     "conditional.conditional_rank_loss": Call(
-        lambda V, X, z: conditional.conditional_rank_loss(V[:, 0], X[:, 0], z) if hasattr(V, "shape") else 0.0,
+        lambda V, X, z: conditional.conditional_rank_loss(column(V), column(X), z),
         {"V": SCORES, "X": TIED, "z": CLASSES},
         ("",),
     ),
@@ -351,7 +314,11 @@ CALLS: dict[str, Call] = {
     "linalg.as_double": Call(linalg.as_double, {"K": KERNEL}, tensors=True),
     "linalg.check_symmetric": Call(linalg.check_symmetric, {"K": KERNEL}, tensors=True),
     "linalg.check_psd": Call(linalg.check_psd, {"K": KERNEL}, tensors=True),
-    "linalg.PairProduct": Call(lambda K, F: _pair_product(K, F), {"K": KERNEL, "F": LABELS}, tensors=True),
+    "linalg.PairProduct": Call(
+        lambda K, F: linalg.PairProduct(K, K, torch.from_numpy(EDGES.T), torch.from_numpy(EDGES.T))(F.reshape(-1)),
+        {"K": KERNEL, "F": LABELS},
+        tensors=True,
+    ),
     # metrics
     "metrics.silhouette_samples": Call(
         lambda K, z, w: metrics.silhouette_samples(K, z, w), {"K": DISTANCES, "z_": CLASSES, "w_": WEIGHTS}
@@ -365,67 +332,15 @@ CALLS: dict[str, Call] = {
     "metrics.d_feat": Call(lambda V, z: metrics.d_feat(V, z), {"V": FEATURES, "z": CLASSES}, ("",)),
     "metrics.d_knh": Call(lambda V, z: metrics.d_knh(V, z), {"V": FEATURES, "z": CLASSES}, ("",)),
     "metrics.concordance_index": Call(
-        lambda X, V: metrics.concordance_index(_column(X), _column(V)), {"X": TIED, "V": SCORES}, ("",)
+        lambda X, V: metrics.concordance_index(column(X), column(V)), {"X": TIED, "V": SCORES}, ("",)
     ),
     "metrics.conditional_ranking_error": Call(
-        lambda X, V: metrics.conditional_ranking_error(_column(X), _column(V)).pooled, {"X": TIED, "V": SCORES}, ("",)
+        lambda X, V: metrics.conditional_ranking_error(column(X), column(V)).pooled, {"X": TIED, "V": SCORES}, ("",)
     ),
-    "metrics.label_ranking_loss": Call(
-        lambda X: metrics.label_ranking_loss(
-            X, TOTAL[::-1].copy() if not isinstance(X, torch.Tensor) else torch.from_numpy(TOTAL[::-1].copy())
-        ),
-        {"X": TOTAL},
-        (None,),
-    ),
+    "metrics.label_ranking_loss": Call(lambda X: metrics.label_ranking_loss(X, in_reverse(X)), {"X": TOTAL}, (None,)),
     "metrics.label_ranking_tau": Call(lambda X: metrics.label_ranking_tau(X, X), {"X": TOTAL}, (None,)),
     "metrics.discordant_shares": Call(lambda X: metrics.discordant_shares(X, X), {"X": TOTAL}, (None,)),
 }
-
-
-def _like(array: np.ndarray, other: Any) -> Any:
-    return torch.from_numpy(array) if isinstance(other, torch.Tensor) else array
-
-
-def _column(X: Any) -> Any:
-    if hasattr(X, "iloc"):
-        return X.iloc[:, 0]
-    return X[:, 0] if hasattr(X, "shape") else [row[0] for row in X]
-
-
-def _mm_pl(V: Any, X: Any) -> Any:
-    model = tr.MMPL(2, 5, 2, 4)
-    model.fit(V, X, tr.EMSettings(n_updates=200), generator=seeded())
-    return model.predict(V)
-
-
-def _top_pairs(X: Any, z: Any) -> Any:
-    model = tr.TopScoringPairs(k=3)
-    model.fit(X, z)
-    return model(X)
-
-
-def _fisher(X: Any, z: Any) -> Any:
-    model = tr.KernelFisherDiscriminant(tr.KendallKernel(), X)
-    model.fit(z)
-    return model(X)
-
-
-def _pair_kernel(K: Any) -> Any:
-    kernel = tr.PairKernel(K)
-    edges = _like(EDGES[:5], K)
-    return kernel(edges, edges) if callable(kernel) else kernel.gram(edges)
-
-
-def _kronecker(K: Any, F: Any) -> Any:
-    model = tr.KroneckerRLS(lambda a, b: a @ b.mT, K)
-    model.fit(F)
-    return model(K)
-
-
-def _pair_product(K: Any, F: Any) -> Any:
-    edges = torch.from_numpy(EDGES)
-    product = linalg.PairProduct(K, K, edges, edges)
-    return product(F.reshape(-1)) if callable(product) else product @ F.reshape(-1)
 
 
 ESTIMATORS: dict[str, Call] = {
@@ -443,7 +358,7 @@ ESTIMATORS: dict[str, Call] = {
     "MallowsMixture": Call(
         fitted(lambda: estimators.MallowsMixture(2, random_state=0), "predict", "score_samples", clusters=True),
         {"X": TOTAL, "w": WEIGHTS},
-        ("mm", "mm"),
+        ("mm", "m"),
     ),
     "KernelMallowsMixture": Call(
         fitted(lambda: estimators.KernelMallowsMixture(2, random_state=0), "predict", clusters=True),
@@ -461,14 +376,14 @@ ESTIMATORS: dict[str, Call] = {
     "TopScoringPairs": Call(
         fitted(lambda: estimators.TopScoringPairs(3), "predict"), {"X": TIED, "z": CLASSES}, ("m",)
     ),
-    "TSPSelector": Call(fitted(lambda: estimators.TSPSelector(2), "get_support_"), {"X": TIED, "z": CLASSES}, ("n",)),
+    "TSPSelector": Call(selected_items, {"X": TIED, "z": CLASSES}, ("n",)),
     "KernelFisherDiscriminant": Call(
         fitted(estimators.KernelFisherDiscriminant, "predict", "decision_function"),
         {"X": TIED, "z": CLASSES},
         ("m", "m"),
     ),
-    "OneRank": Call(fitted(estimators.OneRank, "predict_ranking"), {"V": FEATURES, "Y": TOTAL}, (None,)),
-    "GramNormalizer": Call(fitted(estimators.GramNormalizer, "transform"), {"K": GRAM}),
+    "OneRank": Call(label_ranker(estimators.OneRank), {"V": FEATURES, "Y": TOTAL}, (None,)),
+    "GramNormalizer": Call(lambda K: estimators.GramNormalizer().fit(K).transform(K), {"K": GRAM}),
 }
 _TREES: dict[str, Any] = {
     "KMeansRankClusterer": lambda: estimators.KMeansRankClusterer(2, random_state=0),
@@ -479,9 +394,9 @@ _TREES: dict[str, Any] = {
 }
 
 for _name, _make in _TREES.items():
-    ESTIMATORS[_name] = Call(fitted(_make, "predict_ranking"), {"V": FEATURES, "Y": TOTAL}, (None,))
+    ESTIMATORS[_name] = Call(label_ranker(_make), {"V": FEATURES, "Y": TOTAL}, (None,))
 ESTIMATORS["KroneckerRLS"] = Call(
-    fitted(lambda: estimators.KroneckerRLS(nodes=NODES), "predict"), {"z_": EDGES, "F": LABELS.ravel()}
+    lambda z, F: estimators.KroneckerRLS(nodes=NODES).fit(z, F).predict(z), {"z_": EDGES, "F": LABELS.ravel()}
 )
 ESTIMATORS = {name: replace(call, arrays=True) for name, call in ESTIMATORS.items()}
 

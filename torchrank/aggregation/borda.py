@@ -9,6 +9,7 @@ from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, real_dtype
 
 VARIANTS = ("ordinary", "interleaving", "topk")
@@ -16,6 +17,7 @@ _REMEDY = 'pass variant="interleaving" if unranked items may be anywhere, or "to
 _ROUNDING = 1e-10  # of n votes: mean votes closer than this are equal, up to the order of summation
 
 
+@in_plain_surroundings
 def borda(X: Scores, weights: Matrix | None = None, *, variant: str = "ordinary") -> Matrix:
     r"""Borda's central ranking: the mean votes of every item, between 1 and n.
 

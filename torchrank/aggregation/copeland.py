@@ -2,9 +2,11 @@
 
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_finite
 
 
+@in_plain_surroundings
 def copeland(
     X: Scores, weights: Matrix | None = None, *, missing: str = "raise", tolerance: float = ROUNDING
 ) -> Matrix:

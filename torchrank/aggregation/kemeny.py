@@ -12,6 +12,7 @@ from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
 
 METHODS = ("auto", "local")
@@ -27,6 +28,7 @@ class KemenyRanking(NamedTuple):
     unique: Matrix  # (...) bool: whether every other ranking is proven to be dearer
 
 
+@in_plain_surroundings
 def kemeny(
     X: Scores,
     weights: Matrix | None = None,
@@ -102,6 +104,7 @@ def kemeny(
     return KemenyRanking(*map(to_numpy, central)) if preferences.foreign else central
 
 
+@in_plain_surroundings
 def kemeny_of_preferences(
     preferences: Tensor,  # (..., n, n) weight that prefers i to j
     total: Tensor | None = None,  # (...) sum of the weights
@@ -123,7 +126,7 @@ def kemeny_of_preferences(
         :class:`KemenyRanking` of tensors.
     """
     batch, n = preferences.shape[:-2], preferences.shape[-1]
-    flat = preferences.reshape(-1, n, n)
+    flat = preferences.to(torch.float64).reshape(-1, n, n)
     margin = flat - flat.mT
     of_pairs = (flat + flat.mT).amax(dim=(-1, -2))
     tolerance = ROUNDING * (of_pairs if total is None else torch.maximum(total.expand(batch).reshape(-1), of_pairs))

@@ -10,6 +10,7 @@ from torchrank.kernels.partial import KINDS
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, real_dtype
 
 REMEDY = (
@@ -20,6 +21,7 @@ ROUNDING = 1e-10  # of the sum of weights: majorities below this are ties, up to
 _BLOCK_BYTES = 32 * 2**20
 
 
+@in_plain_surroundings
 def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: str = "raise") -> Matrix:
     """Weight of the rankings that prefer item i to item j, for all pairs of items.
 

@@ -12,6 +12,7 @@ from torchrank.classification.pair_blocks import top_pairs
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
 TIES = ("half", "strict")
@@ -27,6 +28,7 @@ class ScoredPairs(NamedTuple):
     secondary: Matrix  # float64 in [0, n)
 
 
+@in_plain_surroundings
 def top_scoring_pairs(
     X: Scores, y: Matrix, k: int = 1, *, disjoint: bool = False, progress: bool = False
 ) -> ScoredPairs:
@@ -81,6 +83,7 @@ def top_scoring_pairs(
     return _oriented(ranks, n_first, gaps, places, to_numpy if foreign else lambda result: result)
 
 
+@in_plain_surroundings
 def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None) -> Matrix:
     """Margin of the majority vote of pairs, for any number of best pairs at once.
 
@@ -112,6 +115,7 @@ def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None)
     return to_numpy(margins) if foreign else margins
 
 
+@in_plain_surroundings
 def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "half", progress: bool = False) -> Matrix:
     """Margin of the majority vote of all n(n-1)/2 pairs, each oriented as :func:`top_scoring_pairs` says.
 
@@ -150,6 +154,7 @@ def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "hal
     return to_numpy(margins) if foreign else margins
 
 
+@in_plain_surroundings
 def paired_items(pairs: ScoredPairs, n: int, ks: Sequence[int]) -> Matrix:
     """Which items are in the best pairs, for any number of best pairs at once.
 

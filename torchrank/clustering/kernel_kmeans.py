@@ -23,9 +23,11 @@ from torchrank.clustering.points import (
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_positive
 
 
+@in_plain_surroundings
 class KernelKMeans(GrowingBuffers, nn.Module):
     r"""Kernel k-means on rankings, or on any Gram matrix.
 

@@ -14,6 +14,7 @@ from torchrank.models.mm_pl_likelihood import nearest
 from torchrank.models.mm_pl_orders import strict_scores, untied_ranks
 from torchrank.models.mm_pl_start import feature_cells
 from torchrank.rankings.features import check_distances, check_finite_features, check_n_features, warn_of_scales
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice, check_count
 
 CENTERS = ("mallows", "plackett-luce")
@@ -48,6 +49,7 @@ class FeatureClusters:
         return self.centers[self.predict_cluster(X)]
 
 
+@in_plain_surroundings
 def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
     """1-Rank: the Borda ranking of all rows for everyone (Grbovic et al., 2013, Section 3.2).
 
@@ -65,6 +67,7 @@ def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
     return FeatureClusters(X.mean(0, keepdim=True), strict_scores(rows.votes.sum(0, keepdim=True)).to(X.device))
 
 
+@in_plain_surroundings
 def kmeans_then_rank(
     X: Tensor, Y: Tensor, n_clusters: int, *, center: str = "mallows", n_starts: int = 3, seed: int | None = None
 ) -> FeatureClusters:
@@ -107,6 +110,7 @@ def kmeans_then_rank(
     return FeatureClusters(means, strict_scores(scores).to(X.device))
 
 
+@in_plain_surroundings
 def naive_kmeans(
     X: Tensor, Y: Tensor, n_clusters: int, *, n_starts: int = 3, seed: int | None = None
 ) -> FeatureClusters:
@@ -148,6 +152,7 @@ def _positions(rows: Training) -> Tensor:
     return torch.where(rows.ranks >= 0, 1.0 + top - rows.ranks, (1 + rows.ranks.shape[1]) / 2)
 
 
+@in_plain_surroundings
 def rank_clustering_tree(
     X: Tensor,
     Y: Tensor,

@@ -9,12 +9,14 @@ from torch import Tensor
 
 from torchrank.clustering.rank_tree import RankTree
 from torchrank.clustering.rank_tree_training import Nodes, Training
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_count, check_positive
 
 THETA_CAP = 10.0
 _GRID = 512  # thetas in the table of mean distances
 
 
+@in_plain_surroundings
 def pruned_rank_tree(
     X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, theta_cap: float = THETA_CAP
 ) -> RankTree:

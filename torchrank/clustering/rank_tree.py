@@ -14,6 +14,7 @@ from torchrank.clustering.rank_tree_training import Nodes, Training
 from torchrank.cpu.parallel import run_tiles
 from torchrank.models.mm_pl_orders import strict_scores
 from torchrank.rankings.features import check_finite_features, check_n_features, check_validation
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
 STARTS = ("rows", "random")
@@ -109,6 +110,7 @@ def tree_with_centers(
     return tree.to(X.device)
 
 
+@in_plain_surroundings
 def rank_tree(
     X: Tensor,
     Y: Tensor,

@@ -19,11 +19,13 @@ from torchrank.clustering.points import grouped, row_weights
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_choice, real_dtype
 
 _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
 
 
+@in_plain_surroundings
 class RankingKMeans(GrowingBuffers, nn.Module):
     r"""k-means in which every cluster has a central ranking, and costs are pairs of items.
 

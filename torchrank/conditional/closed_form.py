@@ -6,9 +6,11 @@ from torch import Tensor
 from torchrank.conditional.arguments import Array, kernel_pair, label_matrix, scalar_regularization, wrapper
 from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.linalg import Eigen, as_double, psd_eigh
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 
+@in_plain_surroundings
 def kron_rls(
     K_start: Array,  # (m, m)
     K_end: Array | None,  # (n, n), None for the same nodes
@@ -40,6 +42,7 @@ def kron_rls(
     return KroneckerEigh(K_start, K_end, relation=relation).solve(F, lam)
 
 
+@in_plain_surroundings
 def kron_rank_rls(
     K_start: Array,  # (m, m)
     K_end: Array | None,  # (n, n), None for the same nodes
@@ -71,6 +74,7 @@ def kron_rank_rls(
     return KroneckerEigh(K_start, K_end, loss="ranking", direction=direction).solve(F, lam)
 
 
+@in_plain_surroundings
 def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array) -> Array:
     """Kernel ridge regression over start nodes, then over end nodes.
 
@@ -93,6 +97,7 @@ def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array
     return wrapper(K_start, K_end, F)(duals.to(labels))
 
 
+@in_plain_surroundings
 def two_step_loo(
     K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array, *, exclude: str = "both"
 ) -> Array:

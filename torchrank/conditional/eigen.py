@@ -23,11 +23,13 @@ from torchrank.conditional.arguments import (
 )
 from torchrank.conditional.pair_kernels import apply_relation, check_relation
 from torchrank.linalg import as_double, centered_eigh, kron_matmul, psd_eigh
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 EXCLUDES = ("edge", "start", "end", "query")
 
 
+@in_plain_surroundings
 class KroneckerEigh:
     """Solver that keeps the eigenpairs of the node kernels.
 

@@ -25,9 +25,11 @@ from torchrank.conditional.pair_kernels import EdgeProduct, apply_relation, chec
 from torchrank.conditional.systems import CompleteSystem, EdgeSystem
 from torchrank.linalg import as_double, check_psd, psd_eigh
 from torchrank.metrics import conditional_ranking_error
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
 
+@in_plain_surroundings
 def kron_edge_rls(
     K_start: Array,  # (m, m)
     K_end: Array | None,  # (n, n), None for the same nodes
@@ -128,6 +130,7 @@ def kron_edge_rls(
     return outcome.fit(duals, as_double(to_matrix(duals)), wrapper(K_start, K_end, edges, y), two_sets=two_sets)
 
 
+@in_plain_surroundings
 def kron_iterative_rls(
     K_start: Array,  # (m, m)
     K_end: Array | None,  # (n, n), None for the same nodes
@@ -188,6 +191,7 @@ def kron_iterative_rls(
     return outcome.fit(outcome.duals.to(labels), pair_duals, wrapper(K_start, K_end, F), two_sets=two_sets)
 
 
+@in_plain_surroundings
 def observed_edges(F: Array) -> tuple[Array, Array]:
     """The edges of a label matrix with missing entries.
 

@@ -19,11 +19,13 @@ from torchrank.conditional.arguments import (
     wrapper,
 )
 from torchrank.linalg import PairProduct, kron_matmul
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 _SIGN = {"symmetric": 1, "reciprocal": -1}
 
 
+@in_plain_surroundings
 def symmetrize(F: Array) -> Array:
     """The symmetric part of labels or weights of edges, ``(F + F^T) / 2``.
 
@@ -43,6 +45,7 @@ def symmetrize(F: Array) -> Array:
     return _with_mirror_image(F, 1)
 
 
+@in_plain_surroundings
 def antisymmetrize(F: Array) -> Array:
     """The antisymmetric part of labels or weights of edges, ``(F - F^T) / 2``; otherwise as :func:`symmetrize`.
 
@@ -80,6 +83,7 @@ def check_relation(relation: str, K_start: Array, K_end: Array | None) -> None:
         raise ValueError(f"relation={relation!r} needs one set of nodes, so that pairs can be swapped: pass K_end=None")
 
 
+@in_plain_surroundings
 class PairKernel:
     """The kernel matrix between pairs of nodes as an operator.
 

@@ -13,6 +13,7 @@ from torchrank.distributions.mallows_moments import log_partition, mean_distance
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_positive, refuse_ties
 
 MOST_LAM = 50.0
@@ -32,6 +33,7 @@ class MallowsFit(NamedTuple):
     __repr__ = short_repr
 
 
+@in_plain_surroundings
 def fit_mallows(
     X: Scores,
     weights: Matrix | None = None,

@@ -21,6 +21,7 @@ from torchrank.distributions.choices import (
 from torchrank.distributions.connectivity import refuse_no_maximum
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
     as_scores,
@@ -51,6 +52,7 @@ class PlackettLuceFit(NamedTuple):
     __repr__ = short_repr
 
 
+@in_plain_surroundings
 def fit_plackett_luce(
     X: Scores,
     weights: Matrix | None = None,

@@ -10,12 +10,14 @@ from torchrank.distributions.mallows_moments import log_partition, mean_distance
 from torchrank.distributions.support import RankingDistribution, ranking, scores_of_order
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import refuse_ties
 
 COMPLETE = "Mallows rankings are complete; drop these rows, or complete them"
 UNTIED = "Mallows rankings have no ties; break them, for example at random"
 
 
+@in_plain_surroundings
 class Mallows(RankingDistribution):
     r"""Mallows distribution: rankings around a centre, less probable the more pairs they order otherwise.
 

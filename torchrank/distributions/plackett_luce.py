@@ -8,9 +8,11 @@ from torch.distributions import constraints
 
 from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, choices_of, log_prob
 from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking, scores_of_order
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 
+@in_plain_surroundings
 class PlackettLuce(RankingDistribution):
     r"""Plackett-Luce distribution: the best item is chosen among all, the next among the rest, and so on.
 

@@ -69,7 +69,7 @@ def _refuse_masks(X: Any, targets: tuple[Any, ...]) -> None:
 
 def _unrounded(X: Any, checked: np.ndarray) -> np.ndarray:
     """Scores as scikit-learn checked them, or as the integers that it rounded to float64."""
-    if checked.dtype.kind != "f" or not (np.abs(checked) >= 2**53).any():
+    if checked.dtype != np.float64 or not (np.abs(checked) >= 2**53).any():
         return checked
     array = as_array(X, "X")
     if array.dtype.kind not in "Oiu":

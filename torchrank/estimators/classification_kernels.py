@@ -17,8 +17,10 @@ from torchrank.estimators.named_kernels import named_kernel
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
+from torchrank.rankings.surroundings import in_plain_surroundings
 
 
+@in_plain_surroundings
 class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
     """Kernel Fisher discriminant; several classes by the nearest class mean in the metric of the within-class scatter.
 
@@ -129,6 +131,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         return tags
 
 
+@in_plain_surroundings
 class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Centre a precomputed kernel on the training samples and scale its feature vectors to unit norm.
 

@@ -18,8 +18,10 @@ from torchrank.clustering.points import CHOOSE_KERNEL
 from torchrank.estimators.border import check_scores, takes_unranked
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.rankings.arrays import refuse_masks
+from torchrank.rankings.surroundings import in_plain_surroundings
 
 
+@in_plain_surroundings
 class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
     """What the estimators of clusters and of mixtures share: fit a module, keep the evidence."""
 
@@ -104,6 +106,7 @@ class _KMeans(RankingClusterer):
         self.labels_, self.objective_ = fit.labels, fit.objective
 
 
+@in_plain_surroundings
 class KernelKMeans(_KMeans):
     """Kernel k-means on rankings; see :class:`torchrank.KernelKMeans` for what it minimises.
 
@@ -151,6 +154,7 @@ class KernelKMeans(_KMeans):
         self.verbose = verbose
 
 
+@in_plain_surroundings
 class RankingKMeans(_KMeans):
     """k-means with central rankings; see :class:`torchrank.RankingKMeans` for what it minimises.
 

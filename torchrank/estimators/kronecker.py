@@ -17,12 +17,14 @@ from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
 from torchrank.metrics import concordance_index
 from torchrank.rankings.arrays import to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 NUMBER = "a node is its row in nodes, counted from 0; pandas.Index(names).get_indexer(column) finds rows by name"
 SOLVERS = ("auto", "eigen", "cg", "bicgstab")
 
 
+@in_plain_surroundings
 class KroneckerRLS(RegressorMixin, BaseEstimator):
     """Kronecker RLS or RankRLS on edges.
 

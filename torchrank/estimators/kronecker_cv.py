@@ -11,11 +11,13 @@ from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker import KroneckerRLS
 from torchrank.estimators.kronecker_graph import Graph
 from torchrank.metrics import conditional_ranking_error
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 EXCLUDES = ("edge", "start", "end", "both")  # what cv names, in the order of the settings 1 to 4
 
 
+@in_plain_surroundings
 class KroneckerRLSCV(KroneckerRLS):
     """Kronecker RLS or RankRLS with ``alpha`` chosen by cross-validation, then fitted to all edges.
 

@@ -13,8 +13,10 @@ from torchrank.estimators.border import RANK, check_features, refuse_words
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.rankings.arrays import from_array
+from torchrank.rankings.surroundings import in_plain_surroundings
 
 
+@in_plain_surroundings
 class LabelRankingClusterer(BaseEstimator):
     """What the estimators share: K regions of feature space with a central ranking of L labels each.
 

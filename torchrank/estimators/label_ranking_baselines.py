@@ -12,8 +12,10 @@ from torchrank.clustering.label_ranking_baselines import (
 )
 from torchrank.clustering.rank_tree import LOOKAHEAD
 from torchrank.estimators.label_ranking import LabelRankingClusterer
+from torchrank.rankings.surroundings import in_plain_surroundings
 
 
+@in_plain_surroundings
 class OneRank(LabelRankingClusterer):
     """1-Rank: the Borda ranking of all rows for everyone."""
 
@@ -21,6 +23,7 @@ class OneRank(LabelRankingClusterer):
         return one_rank(X, Y)
 
 
+@in_plain_surroundings
 class KMeansRankClusterer(LabelRankingClusterer):
     """K-means on features, then a central ranking for each cluster.
 
@@ -43,6 +46,7 @@ class KMeansRankClusterer(LabelRankingClusterer):
         return kmeans_then_rank(X, Y, self.n_clusters, center=self.center, n_starts=self.n_starts, seed=seed)
 
 
+@in_plain_surroundings
 class NaiveKMeansClusterer(LabelRankingClusterer):
     """K-means on features and label positions together.
 
@@ -61,6 +65,7 @@ class NaiveKMeansClusterer(LabelRankingClusterer):
         return naive_kmeans(X, Y, self.n_clusters, n_starts=self.n_starts, seed=seed)
 
 
+@in_plain_surroundings
 class RankClusteringTree(LabelRankingClusterer):
     """Clusters of rankings found without features, then a decision tree on the features.
 

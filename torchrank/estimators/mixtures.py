@@ -10,6 +10,7 @@ from torchrank.distributions.fit_mallows import MOST_LAM
 from torchrank.estimators.clustering import RankingClusterer
 from torchrank.models import kernel_gaussian_mixture, kernel_mallows_mixture, mallows_mixture
 from torchrank.models.em import MixtureFit
+from torchrank.rankings.surroundings import in_plain_surroundings
 
 COMPLETE = (
     "this is a distribution of total rankings: complete the row, or use KernelGaussianMixture and a kernel that takes "
@@ -17,6 +18,7 @@ COMPLETE = (
 )
 
 
+@in_plain_surroundings
 class RankingMixture(DensityMixin, RankingClusterer):
     """Methods that all mixtures have, named as those of ``sklearn.mixture.GaussianMixture``."""
 
@@ -50,6 +52,7 @@ class RankingMixture(DensityMixin, RankingClusterer):
         self.weights_ = self.model_.weights.numpy()
 
 
+@in_plain_surroundings
 class MallowsMixture(RankingMixture):
     """Mixture of Mallows distributions of total rankings; see :class:`torchrank.MallowsMixture`.
 
@@ -109,6 +112,7 @@ class MallowsMixture(RankingMixture):
         self.centers_, self.lam_ = self.model_.centers.numpy(), self.model_.lam.numpy()
 
 
+@in_plain_surroundings
 class KernelMallowsMixture(RankingMixture):
     """Mixture of kernel Mallows distributions of up to 7 items; see :class:`torchrank.KernelMallowsMixture`.
 
@@ -164,6 +168,7 @@ class KernelMallowsMixture(RankingMixture):
         self.theta_ = self.model_.theta.detach().numpy()
 
 
+@in_plain_surroundings
 class KernelGaussianMixture(RankingMixture):
     """Mixture of Gaussians in a kernel's feature space; see :class:`torchrank.KernelGaussianMixture`.
 

@@ -12,9 +12,11 @@ from torchrank import linalg
 from torchrank.estimators.label_ranking import LabelRankingClusterer
 from torchrank.models.mm_pl import MMPL, PREDICTIONS
 from torchrank.models.mm_pl_settings import EMSettings
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 
+@in_plain_surroundings
 class MMPLClusterer(LabelRankingClusterer):
     """MM-PL, the Plackett-Luce mixture gated by prototypes; see :class:`torchrank.MMPL`.
 

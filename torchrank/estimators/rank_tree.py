@@ -11,11 +11,13 @@ from torch import Tensor
 from torchrank.clustering.pruned_rank_tree import THETA_CAP, pruned_rank_tree
 from torchrank.clustering.rank_tree import LOOKAHEAD, rank_tree
 from torchrank.estimators.label_ranking import LabelRankingClusterer
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 TREES = ("iterative", "pruned")
 
 
+@in_plain_surroundings
 class RankTreeClusterer(LabelRankingClusterer):
     """A decision tree whose leaves hold one of K rankings; see :func:`torchrank.clustering.rank_tree.rank_tree`.
 

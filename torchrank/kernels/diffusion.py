@@ -12,6 +12,7 @@ from torch import Tensor
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import plainly, without_gradient
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_float, check_at_least, score_pair
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ MOST_ITEMS = 9
 _BLOCK_ENTRIES = 2**20
 
 
+@in_plain_surroundings
 def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix:
     r"""Diffusion kernel between all total rankings: the share of heat that has gone from one to the other.
 

@@ -14,6 +14,7 @@ from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
     as_float,
@@ -37,6 +38,7 @@ class PairCounts(NamedTuple):
     tied_xy: Tensor | np.ndarray  # tied in both
 
 
+@in_plain_surroundings
 def kendall_gram(
     X: Scores,
     Y: Scores | None = None,
@@ -127,6 +129,7 @@ def kendall_gram(
     return pair.wrap(result[0])
 
 
+@in_plain_surroundings
 def kendall_distance(
     X: Scores,
     Y: Scores | None = None,
@@ -184,6 +187,7 @@ def kendall_distance(
     return pair.wrap(result[0])
 
 
+@in_plain_surroundings
 def pair_counts(
     X: Scores,
     Y: Scores | None = None,
@@ -224,6 +228,7 @@ def pair_counts(
     return PairCounts(*(pair.wrap(count) for count in classes.unbind(0)))
 
 
+@in_plain_surroundings
 def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
     r"""Explicit feature map of the Kendall kernel: signs of all item pairs, scaled.
 

@@ -20,6 +20,7 @@ from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.tiles import plan_tiles, square_side
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.convert import as_orders
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice, check_count, check_workspace
 
 Orders = Tensor | np.ndarray | Sequence[Sequence[int]]
@@ -27,6 +28,7 @@ _MOST_ITEMS = 2**53
 _BLOCK_ROWS = 64
 
 
+@in_plain_surroundings
 def partial_kendall_gram(
     orders: Orders,
     orders2: Orders | None = None,

@@ -10,9 +10,11 @@ from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import needs_derivative
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_float, check_at_least, check_finite
 
 
+@in_plain_surroundings
 def mallows_gram(
     X: Scores,
     Y: Scores | None = None,

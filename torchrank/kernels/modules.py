@@ -15,9 +15,11 @@ from torchrank.kernels.mallows import mallows_gram
 from torchrank.linalg.precision import KeepsPrecision
 from torchrank.ops.pair_counts import METHODS
 from torchrank.rankings.arrays import Matrix, as_array
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_positive
 
 
+@in_plain_surroundings
 class RankKernel(KeepsPrecision, ABC):
     """A kernel on rankings.
 
@@ -64,6 +66,7 @@ class RankKernel(KeepsPrecision, ABC):
         return ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
 
 
+@in_plain_surroundings
 class KendallKernel(RankKernel):
     """Kendall kernel as a module without parameters; see :func:`torchrank.kendall_gram` for what it computes.
 
@@ -90,6 +93,7 @@ class KendallKernel(RankKernel):
         return kendall_gram(X, Y, variant=self.variant, missing=self.missing, method=self.method)
 
 
+@in_plain_surroundings
 class MallowsKernel(RankKernel):
     """Mallows kernel with a learnable concentration; :func:`torchrank.mallows_gram` has the equation and its source.
 

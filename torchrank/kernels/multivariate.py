@@ -12,12 +12,14 @@ from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.ops.checks import simplex_weights
 from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_count, check_finite
 
 Kernel = Callable[[Scores, Scores | None], Matrix]
 Parts: TypeAlias = Any  # a list of score matrices or, where a kernel knows how to cut it, one matrix
 
 
+@in_plain_surroundings
 def multivariate_gram(
     X: Sequence[Scores],
     Y: Sequence[Scores] | None = None,
@@ -66,6 +68,7 @@ def multivariate_gram(
     return _weighted_sum(kernels, parts, others, _as_weights(weights, len(parts)))
 
 
+@in_plain_surroundings
 class MultivariateKernel(RankKernel):
     """Weighted mean of kernels on the parts of multivariate rankings, with learnable weights.
 

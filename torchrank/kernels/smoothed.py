@@ -13,6 +13,7 @@ from torchrank.ops.reference.smoothed import NOISES
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
     as_float,
@@ -26,6 +27,7 @@ from torchrank.rankings.validate import (
 )
 
 
+@in_plain_surroundings
 def smoothed_kendall_gram(
     X: Scores,
     Y: Scores | None = None,
@@ -128,6 +130,7 @@ def smoothed_kendall_gram(
     return pair.wrap(ESTIMATORS[estimator](x, y, jitters, unbiased_diagonal, workspace, progress).to(pair.dtype))
 
 
+@in_plain_surroundings
 def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "uniform") -> Matrix:
     r"""Explicit feature map of the smoothed Kendall kernel: expected signs of all item pairs, scaled.
 

@@ -10,9 +10,11 @@ from torchrank.kernels.smoothed import smoothed_kendall_gram
 from torchrank.ops.reference.smoothed import NOISES
 from torchrank.ops.smoothed import METHODS
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_choice, check_positive
 
 
+@in_plain_surroundings
 class SmoothedKendallKernel(RankKernel):
     """Smoothed Kendall kernel with a learnable window; see :func:`torchrank.smoothed_kendall_gram`.
 

@@ -10,6 +10,7 @@ from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.weighted_pairs import weighted_pairs
 from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_gram, check_count, check_finite, score_pair
 
 _REMEDY = "kernels of weighted pairs need complete rankings"
@@ -38,6 +39,7 @@ def weighted_kendall(X: Scores, Y: Scores | None, pairs: Matrix, *, variant: str
     return scores.wrap(without_gradient(kernel.reshape(shape).to(scores.dtype), scores.X, scores.Y))
 
 
+@in_plain_surroundings
 def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
     r"""The kernel between Kendall and Mallows: all products of up to p pair signs.
 

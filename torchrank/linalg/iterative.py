@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from torchrank.rankings.surroundings import in_plain_surroundings
+
 Product = Callable[[Tensor], Tensor]
 
 
@@ -48,6 +50,7 @@ class KrylovSolution:
             )
 
 
+@in_plain_surroundings
 def cg(
     product: Product,
     b: Tensor,
@@ -96,6 +99,7 @@ def cg(
     return run.solution()
 
 
+@in_plain_surroundings
 def bicgstab(
     product: Product,
     b: Tensor,

@@ -11,12 +11,14 @@ import torch
 from torch import Tensor
 
 from torchrank.linalg.sparse import Places, has_sparse_products, sparse_products
+from torchrank.rankings.surroundings import in_plain_surroundings
 
 # One multiplication with a sparse factor takes about as long as this many with dense ones: 1.7e10 against 4.8e10 a
 # second in float64 on 2 CPU cores with AVX-512 for 2,000 nodes and 1e6 pairs, 1.2e10 for 1e5 pairs.
 SPARSE_COST = 4
 
 
+@in_plain_surroundings
 def kron_matmul(A: Tensor, B: Tensor, F: Tensor) -> Tensor:
     """``A F B^T``, that is ``kron(A, B)`` times ``F``, in the cheaper of the two orders.
 
@@ -42,6 +44,7 @@ class Plan(NamedTuple):
     sparse_then: bool  # the second product runs over the output pairs only
 
 
+@in_plain_surroundings
 class PairProduct:
     """The operator ``R (A (x) B) C^T`` between lists of index pairs, by the generalised vec trick.
 

@@ -50,6 +50,7 @@ def kernel_values(kernel: Any, X: Tensor, Y: Tensor) -> Any:
     if dtype is None:
         if X.is_floating_point() and Y.is_floating_point():
             dtype = torch.promote_types(X.dtype, Y.dtype)
+            dtype = torch.float64 if dtype.itemsize < 4 else dtype  # a Gram matrix of half precision has too few digits
             X, Y = X.to(dtype), Y.to(dtype)
         return kernel(X, Y)
     try:

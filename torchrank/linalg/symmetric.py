@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from torchrank.rankings.surroundings import in_plain_surroundings
+
 
 class Eigen(NamedTuple):
     """Eigenpairs of a positive semi-definite matrix of n rows, restricted to a subspace of dimension r <= n."""
@@ -15,11 +17,13 @@ class Eigen(NamedTuple):
     vectors: Tensor  # (n, r) float64 orthonormal columns
 
 
+@in_plain_surroundings
 def as_double(K: Tensor) -> Tensor:
     """``K`` in float64, moved to the CPU where its own device has no such numbers."""
     return K.cpu().double() if K.device.type == "mps" else K.double()
 
 
+@in_plain_surroundings
 def check_symmetric(K: Tensor, name: str = "K") -> None:
     """Refuse what cannot be a kernel matrix of one set of points.
 
@@ -45,6 +49,7 @@ def check_symmetric(K: Tensor, name: str = "K") -> None:
         )
 
 
+@in_plain_surroundings
 def psd_eigh(K: Tensor, name: str = "K") -> Eigen:
     """Eigenpairs of a symmetric positive semi-definite matrix, in float64 whatever the dtype of ``K``.
 
@@ -65,6 +70,7 @@ def psd_eigh(K: Tensor, name: str = "K") -> Eigen:
     return Eigen(_without_negatives(values, float(values.abs().max()), eps, name), vectors)
 
 
+@in_plain_surroundings
 def check_psd(K: Tensor, name: str = "K") -> None:
     """Refuse an indefinite matrix at the price of a Cholesky factor, where nothing needs its eigenpairs.
 
@@ -88,6 +94,7 @@ def check_psd(K: Tensor, name: str = "K") -> None:
         )
 
 
+@in_plain_surroundings
 def centered_eigh(K: Tensor, name: str = "K") -> Eigen:
     """Eigenpairs of ``C K C`` on the complement of the constant vector, where ``C = I - 11^T/n`` centres.
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from torchrank.rankings.arrays import as_tensor, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_groups
 
 Array: TypeAlias = Any  # NumPy array or tensor
@@ -25,6 +26,7 @@ class ConditionalRankingError:
     by_node: Array  # (queries,) error of each query 0, 1, ...; NaN for a query without pairs
 
 
+@in_plain_surroundings
 def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None = None) -> ConditionalRankingError:
     """How often scores order two edges of the same query against their labels.
 
@@ -70,6 +72,7 @@ def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None
     )
 
 
+@in_plain_surroundings
 def concordance_index(labels: Array, scores: Array, groups: Array | None = None) -> float:
     """Share of pairs of edges with different labels that the scores order alike, equal scores one half.
 

@@ -25,6 +25,7 @@ from torchrank.linalg.symmetric import as_double
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.distinct import places_among
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_count, check_positive
 
 _SAME = 1e-6  # of the largest entry: rounding between Gram matrices of the same rows
@@ -47,6 +48,7 @@ class _Points(NamedTuple):
     scores: Tensor | None  # (m, n) of new rows; None of the training rows, and for a precomputed kernel
 
 
+@in_plain_surroundings
 class KernelGaussianMixture(Mixture):
     r"""Mixture of isotropic Gaussian densities of rankings' feature vectors.
 

@@ -14,6 +14,7 @@ from torchrank.models.mallows_law import ConcentrationTable
 from torchrank.models.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.models.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_choice, check_count, check_positive
 
 
@@ -25,6 +26,7 @@ class MallowsParameters(NamedTuple):
     lam: Tensor  # (..., c)
 
 
+@in_plain_surroundings
 class MallowsMixture(Mixture):
     r"""Mixture of Mallows distributions on total rankings of n items.
 

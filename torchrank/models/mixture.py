@@ -15,6 +15,7 @@ from torchrank.clustering.points import Groups
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.models.em import MixtureFit, Parameters, em
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least
 
 _SOFTNESS = 0.1  # share of every row that starts spread evenly over the components
@@ -47,6 +48,7 @@ class Rows(NamedTuple):
         return self.groups.weights
 
 
+@in_plain_surroundings
 class Mixture(GrowingBuffers, ABC):
     r"""A mixture :math:`f(x) = \sum_j p_j f_j(x)`, trained by expectation-maximisation or by gradients.
 
@@ -214,6 +216,7 @@ class Mixture(GrowingBuffers, ABC):
         def m_step(shares: Tensor, previous: Parameters | None) -> Parameters:
             return self._maximize(self._statistics(rows.points, shares, shares.new_zeros(len(shares))), previous)
 
+        self.to(total.device)  # all parameters are replaced
         tol = self.tol * float(total)
         result = em(m_step(shares, None), e_step, m_step, tol=tol, max_iter=self.max_iter, progress=progress)
         self._keep(result.parameters)

@@ -12,11 +12,13 @@ from torchrank.models.mm_pl_likelihood import Mixture, log_gates, nearest
 from torchrank.models.mm_pl_orders import Missing, label_choices, strict_scores, untied_ranks
 from torchrank.models.mm_pl_settings import EMSettings
 from torchrank.rankings.features import check_distances, check_n_features, check_tensor
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice, check_count
 
 PREDICTIONS = ("nearest", "mixture")
 
 
+@in_plain_surroundings
 class MMPL(nn.Module):
     r"""Supervised clustering of label rankings by a Plackett-Luce mixture, for features ``(N, d)`` of N rows.
 

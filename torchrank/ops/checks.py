@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchrank.ops.circumstances import implement
+from torchrank.ops.registration import implement
 from torchrank.rankings import validate
 
 _SUM_TOLERANCE = 1e-6  # of weights that may come from float32

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchrank.ops.circumstances import implement
+from torchrank.ops.registration import implement
 from torchrank.rankings import validate
 
 torch.library.define(

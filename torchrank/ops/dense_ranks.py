@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from torchrank.ops.circumstances import implement, vmap_as_batch
 from torchrank.ops.engines import why_missing
+from torchrank.ops.registration import implement, vmap_as_batch
 from torchrank.rankings import ties, validate
 
 torch.library.define("torchrank::dense_ranks", "(Tensor scores, str unranked, str name) -> (Tensor, Tensor)")

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from torchrank.ops.circumstances import implement, vmap_as_batch
 from torchrank.ops.expected_signs import ITEM_BYTES, PAIR_BYTES, RowKinds, expected_signs_product, partial_rankings
 from torchrank.ops.memory import explaining_memory
 from torchrank.ops.pair_counts import pair_counts
 from torchrank.ops.quantities import Counts, Quantity, values
+from torchrank.ops.registration import implement, vmap_as_batch
 from torchrank.ops.tiles import Tile, parts_of_tile, plan_tiles
 
 # Stays in cache, and is as much as torch computes in the calling thread: its own threads, which spin while they wait

@@ -6,11 +6,11 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-from torchrank.ops.circumstances import implement, vmap_as_batch
 from torchrank.ops.engines import why_missing
 from torchrank.ops.memory import explaining_memory
 from torchrank.ops.reference.pair_counts import pair_counts as reference_engine
 from torchrank.ops.reference.pair_counts import score_dtype
+from torchrank.ops.registration import implement, vmap_as_batch
 
 METHODS = ("auto", "signs", "inversions", "reference")
 WORKSPACE = 128 * 2**20

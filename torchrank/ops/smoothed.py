@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from torchrank.ops.circumstances import implement, vmap_as_batch, vmap_by_calls
 from torchrank.ops.engines import why_missing
 from torchrank.ops.reference import smoothed as reference
+from torchrank.ops.registration import implement, vmap_as_batch, vmap_by_calls
 
 METHODS = ("auto", "exact", "sweep", "reference")
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torchrank.ops.circumstances import implement, vmap_by_calls
 from torchrank.ops.reference.pair_counts import pair_blocks, signs
+from torchrank.ops.registration import implement, vmap_by_calls
 
 _BYTES = 48  # of a row and a pair: its sign in int32, float32 and float64, and what comes of it
 

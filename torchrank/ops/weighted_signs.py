@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from torchrank.ops.circumstances import implement, vmap_as_batch
 from torchrank.ops.engines import why_missing
 from torchrank.ops.reference.weighted_signs import weighted_signs as reference_engine
+from torchrank.ops.registration import implement, vmap_as_batch
 
 torch.library.define("torchrank::weighted_signs", "(Tensor x, Tensor y, int workspace) -> Tensor")
 

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchrank.plots.axes import PALETTE, as_array, axes_or_new, legend_beside, style
+from torchrank.rankings.surroundings import in_plain_surroundings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@in_plain_surroundings
 def plot_curves(
     x: Any,
     curves: Mapping[str, Any],
@@ -96,6 +98,7 @@ def _fitting(values: np.ndarray, name: str, settings: np.ndarray) -> np.ndarray:
     return values
 
 
+@in_plain_surroundings
 def plot_search(
     search: Any,
     param: str | None = None,

@@ -10,6 +10,7 @@ from torchrank.distributions import MallowsFit, PlackettLuceFit
 from torchrank.models.mallows_mixture import MallowsMixture
 from torchrank.models.mm_pl import MMPL
 from torchrank.plots.axes import as_array, as_names, axes_or_new, legend_beside, style
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_finite
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class _Series(NamedTuple):
     least: float = -np.inf  # of what the parameter can be
 
 
+@in_plain_surroundings
 def plot_parameters(
     fit: Any,
     errors: Any = None,

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from torchrank.rankings.arrays import Matrix, as_array, as_tensor, refuse_masks, to_numpy
 from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import (
     Scores,
@@ -27,6 +28,7 @@ _SPARSE = 1000  # scores for each that is not NaN
 TIES = ("average", "min", "dense", "raise")
 
 
+@in_plain_surroundings
 def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: int | None = None) -> Matrix:
     """Scores of rankings given as orders: lists of items, most preferred first.
 
@@ -69,6 +71,7 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
     return to_numpy(scores) if foreign else scores
 
 
+@in_plain_surroundings
 def to_orders(X: Scores) -> Matrix:
     """Orders of rankings: their items, most preferred first.
 
@@ -94,6 +97,7 @@ def _orders(scores: Tensor) -> Tensor:
     return torch.where(ranks.gather(-1, best_first) >= 0, best_first, -1)
 
 
+@in_plain_surroundings
 def from_positions(positions: Scores, *, unranked: float | None = None, ties: str = "allow") -> Matrix:
     """Scores of rankings given as positions: 1 for the most preferred item.
 
@@ -115,6 +119,8 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     if unranked is not None:
         check_number(unranked, "unranked")
     table, foreign = as_scores(positions, "positions", ordinal=False)
+    if table.element_size() == 1 and table.is_floating_point():
+        table = table.to(torch.float32)  # numbers of 8 bits do not compare
     if not table.is_floating_point():
         table = table.to(torch.float64 if table.dtype == torch.uint64 else torch.int64)
     missing = table.isnan()
@@ -134,6 +140,7 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     return to_numpy(scores) if foreign else scores
 
 
+@in_plain_surroundings
 def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     """Positions of the items of each ranking: 1 for the most preferred.
 

@@ -1,41 +1,17 @@
-"""What ops do not take over from their callers: autocast, a default device, and single rows of vmap."""
+"""Registration of ops: in plain surroundings, and with vmap as a longer batch."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
-Result = TypeVar("Result")
-
-
-def plain(function: Callable[..., Result]) -> Callable[..., Result]:
-    """``function`` of tensors on one device, run without the autocast and the default device of its caller.
-
-    Autocast would round counts to bfloat16, and a default device would take what is made inside to another place.
-    """
-
-    @wraps(function)
-    def run(*args: Any) -> Result:
-        device = next(arg for arg in args if isinstance(arg, Tensor)).device
-        rounding, elsewhere = torch.is_autocast_enabled(device.type), torch.get_default_device().type != "cpu"
-        if not rounding and not elsewhere:
-            return function(*args)
-        with ExitStack() as stack:
-            if rounding:
-                stack.enter_context(torch.autocast(device.type, enabled=False))
-            if elsewhere:
-                stack.enter_context(torch.device(device))
-            return function(*args)
-
-    return run
+from torchrank.rankings.surroundings import in_plain_surroundings
 
 
 def implement(op: str, key: str, function: Callable[..., Any]) -> None:
     """Register ``function`` as what the op ``torchrank::op`` does for a dispatch ``key``: "default", "cpu", "cuda"."""
-    torch.library.impl(f"torchrank::{op}", key)(plain(function))
+    torch.library.impl(f"torchrank::{op}", key)(in_plain_surroundings(function))
 
 
 def vmap_as_batch(op: str, axis: int | None = None, shared: int | None = None) -> None:

@@ -1,0 +1,97 @@
+"""How to call what takes more than one line, and what to ask of it."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+import torchrank as tr
+from torchrank import estimators
+
+EDGES = np.argwhere(np.ones((4, 4)))  # of a complete graph of 4 nodes
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator(device="cpu").manual_seed(seed)
+
+
+def together(labels: Any) -> Any:
+    """Which rows are in one cluster, whatever the clusters are called."""
+    return labels[:, None] == labels[None, :]
+
+
+def module(make: Any, *what: str) -> Any:
+    """Fit a module on X with weights w and give which rows it puts together, and what else it says of X."""
+
+    def call(X: Any, w: Any = None) -> Any:
+        model = make()
+        model.fit(X, generator=seeded(), weights=w)
+        return [together(model.predict(X))] + [getattr(model, name)(X) for name in what]
+
+    return call
+
+
+def fitted(make: Any, *what: str, clusters: bool = False) -> Any:
+    """Fit an estimator and give what it says of X."""
+
+    def call(X: Any, w: Any = None, z: Any = None) -> Any:
+        model = make()
+        model.fit(X, *([] if z is None else [z]), **({} if w is None else {"sample_weight": w}))
+        says = [getattr(model, name)(X) for name in what]
+        return [together(s) if clusters and s.dtype.kind == "i" else s for s in says]
+
+    return call
+
+
+def like(array: np.ndarray, other: Any) -> Any:
+    return torch.from_numpy(array) if isinstance(other, torch.Tensor) else array
+
+
+def column(X: Any) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[:, 0]
+    return X[:, 0] if hasattr(X, "shape") else [row[0] for row in X]
+
+
+def fitted_mm_pl(V: Any, X: Any) -> Any:
+    model = tr.MMPL(2, 5, 2, 4, dtype=V.dtype)
+    model.fit(V, X, tr.EMSettings(n_updates=200), seed=0)
+    return model.predict(V), model.predict_cluster(V)
+
+
+def voted_by_pairs(X: Any, z: Any) -> Any:
+    return tr.TopScoringPairs(k=3).fit(X, z)(X)
+
+
+def fisher_decisions(X: Any, z: Any) -> Any:
+    model = tr.KernelFisherDiscriminant(tr.KendallKernel(), X).fit(z)
+    return model(X), model.predict(X)
+
+
+def kronecker_scores(K: Any, F: Any) -> Any:
+    return tr.KroneckerRLS(lambda a, b: a @ b.mT, K).fit(F)(K)
+
+
+def duals_of_edges(K: Any, F: Any) -> Any:
+    return tr.kron_edge_rls(K, None, like(EDGES, K), F.reshape(-1) if hasattr(F, "reshape") else np.ravel(F)).duals
+
+
+def parts(X: Any) -> Any:
+    """A ranking of all items, and one of three of them."""
+    if hasattr(X, "iloc"):
+        return [X, X.iloc[:, :3]]
+    return [X, X[:, :3] if hasattr(X, "shape") else [row[:3] for row in X]]
+
+
+def selected_items(X: Any, z: Any) -> Any:
+    return estimators.TSPSelector(2).fit(X, z).get_support()
+
+
+def label_ranker(make: Any) -> Any:
+    """Fit an estimator of label rankings and give the rankings that it predicts."""
+    return lambda V, Y: make().fit(V, Y).predict_ranking(V)
+
+
+def in_reverse(X: Any) -> Any:
+    """The rankings in another order, in the same kind of container."""
+    return X.flip(0) if isinstance(X, torch.Tensor) else X[::-1] if not hasattr(X, "iloc") else X.iloc[::-1]

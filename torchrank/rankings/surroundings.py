@@ -1,0 +1,53 @@
+"""What does not reach inside: autocast and the default device of whoever calls.
+
+Autocast would round counts and matrices to bfloat16, and a default device would take what is made inside to another
+place than the input's. The default dtype is read where a result has no dtype of its own, and nowhere else.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import torch
+
+Thing = TypeVar("Thing", bound=Callable[..., Any])
+
+_DEVICES = ("cpu", "cuda")
+
+
+def in_plain_surroundings(thing: Thing) -> Thing:
+    """A function, or a class with its constructor and public methods, to run in :func:`plain_surroundings`."""
+    if isinstance(thing, type):
+        for name, method in vars(thing).items():
+            if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
+                setattr(thing, name, in_plain_surroundings(method))
+        return thing  # type: ignore[return-value]
+
+    @functools.wraps(thing)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling() or not _is_disturbed():  # graphs have their own
+            return thing(*args, **kwargs)
+        with plain_surroundings():
+            return thing(*args, **kwargs)
+
+    return run  # type: ignore[return-value]
+
+
+@contextmanager
+def plain_surroundings() -> Iterator[None]:
+    """Autocast off, and the CPU as default device: what belongs elsewhere says so."""
+    before = [device for device in _DEVICES if torch.is_autocast_enabled(device)]
+    modes = [torch.autocast(device, enabled=False) for device in before] + [torch.device("cpu")]
+    for mode in modes:
+        mode.__enter__()
+    try:
+        yield
+    finally:
+        for mode in reversed(modes):
+            mode.__exit__(None, None, None)
+
+
+def _is_disturbed() -> bool:
+    return any(map(torch.is_autocast_enabled, _DEVICES)) or torch.get_default_device().type != "cpu"
