@@ -29,6 +29,10 @@ class Call:
     compiles: bool = False
     derivative: str = ""  # in X: "refused" or "smooth"
     reordered: bool = True  # rows may come in another order
+    items: bool = True  # items may come in another order
+    scales: bool = False  # results grow with the weights
+    slack: float = 0.0  # how far results from numbers of lower precision may be, where rounding is amplified
+    columns: bool = False  # takes columns of the inputs, which the recipe cuts out
     half: bool = True  # scores may be integers: there are no gaps among them
 
 

@@ -80,6 +80,8 @@ def parts(X: Any) -> Any:
     """A ranking of all items, and one of three of them."""
     if hasattr(X, "iloc"):
         return [X, X.iloc[:, :3]]
+    if isinstance(X, torch.Tensor) and X.layout != torch.strided:
+        return [X, X]
     return [X, X[:, :3] if hasattr(X, "shape") else [row[:3] for row in X]]
 
 
@@ -94,4 +96,12 @@ def label_ranker(make: Any) -> Any:
 
 def in_reverse(X: Any) -> Any:
     """The rankings in another order, in the same kind of container."""
-    return X.flip(0) if isinstance(X, torch.Tensor) else X[::-1] if not hasattr(X, "iloc") else X.iloc[::-1]
+    return (
+        X.flip(0)
+        if isinstance(X, torch.Tensor) and X.layout == torch.strided
+        else X
+        if isinstance(X, torch.Tensor)
+        else X[::-1]
+        if not hasattr(X, "iloc")
+        else X.iloc[::-1]
+    )

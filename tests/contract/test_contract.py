@@ -50,7 +50,11 @@ def test_circumstances_change_nothing(call, circumstance):
     inputs = circumstance.inputs(call)
     with circumstance.around():
         got = call.function(**inputs)
-    assert_same(got, expected, circumstance.slack)
+    rough = any(
+        "32" in str(getattr(value, "dtype", "")) or "int" in str(getattr(value, "dtype", ""))
+        for value in inputs.values()
+    )
+    assert_same(got, expected, max(circumstance.slack, call.slack if rough else 0))
     if circumstance.bits:
         reference = call.function(**inputs)
         for one, two in zip(flat(got), flat(reference), strict=True):
@@ -76,6 +80,7 @@ REFUSED = [
     for name, call in EVERYTHING.items()
     for form in FORMS
     if any(key[0] == "X" for key in call.inputs)
+    and not call.columns
     and not (call.tensors and "tensor" not in form)
     and not (call.arrays and "tensor" in form)
 ]
@@ -96,7 +101,11 @@ def _permuted(array: np.ndarray, axes: str, rows: np.ndarray, items: np.ndarray)
     return array
 
 
-MOVED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.axes and call.reordered]
+MOVED = [
+    pytest.param(call, id=name)
+    for name, call in EVERYTHING.items()
+    if call.axes and call.reordered and any(map(rows_of, call.inputs))
+]
 
 
 @pytest.mark.parametrize("call", MOVED)
@@ -109,23 +118,23 @@ def test_rows_in_another_order_give_the_same(call):
     for got, expected, axes in zip(flat(moved), flat(plain_call(call)), call.axes, strict=True):
         if axes is not None:
             np.testing.assert_allclose(
-                doubles(got), _permuted(doubles(expected), axes, rows, np.arange(0)), rtol=1e-6, atol=1e-7
+                doubles(got), _permuted(doubles(expected), axes.replace("n", "k"), rows, rows), rtol=1e-6, atol=1e-7
             )
 
 
 RENAMED = [
     pytest.param(call, id=name)
     for name, call in EVERYTHING.items()
-    if any(axes and "p" not in axes for axes in call.axes) and not any(key[0] in "KFz" for key in call.inputs)
+    if call.items
+    and any(axes and "p" not in axes for axes in call.axes)
+    and not any(key[0] in "KFz" or (key[0] == "V" and array.shape[1] != 5) for key, array in call.inputs.items())
 ]
 
 
 @pytest.mark.parametrize("call", RENAMED)
 def test_items_in_another_order_give_the_same(call):
     items = np.random.default_rng(2).permutation(5)
-    inputs = {n: a[:, items] if n[0] in "XY" and a.ndim == 2 else a for n, a in call.inputs.items()}
-    if not any(n[0] in "XY" for n in inputs) or any(n[0] == "V" for n in inputs):
-        inputs = {n: a[:, items] if n[0] == "V" and a.shape[1] == 5 else a for n, a in inputs.items()}
+    inputs = {n: a[:, items] if n[0] in "XYV" else a for n, a in call.inputs.items()}
     moved = call.function(**plain_inputs(_with(call, inputs)))
     for got, expected, axes in zip(flat(moved), flat(plain_call(call)), call.axes, strict=True):
         if axes is not None and "p" not in axes:
@@ -140,6 +149,7 @@ def _with(call: Call, inputs: dict[str, np.ndarray]) -> Call:
 
 
 WEIGHED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if "w" in call.inputs]
+UNSCALED = [param for param in WEIGHED if not param.values[0].scales]
 
 
 @pytest.mark.parametrize("call", WEIGHED)
@@ -169,7 +179,7 @@ def test_whole_weights_are_repeated_rows(call):
 
 
 @pytest.mark.parametrize("power", [-60, 60])
-@pytest.mark.parametrize("call", WEIGHED)
+@pytest.mark.parametrize("call", UNSCALED)
 def test_weights_times_a_power_of_two_change_no_bit(call, power):
     scaled = {n: a * 2.0**power if n == "w" else a for n, a in call.inputs.items()}
     result = call.function(**plain_inputs(_with(call, scaled)))
@@ -287,7 +297,8 @@ def test_the_documentation_tells_the_number_of_cells():
             REFUSED,
             MOVED,
             RENAMED,
-            WEIGHED * 4,
+            WEIGHED * 2,
+            UNSCALED * 2,
             POINTWISE * 3,
             BATCHES * 2,
             MAPPED,

@@ -15,7 +15,7 @@ from torchrank.classification.pair_scores import (
 )
 from torchrank.linalg.precision import KeepsPrecision
 from torchrank.rankings.surroundings import in_plain_surroundings
-from torchrank.rankings.validate import check_choice, check_count
+from torchrank.rankings.validate import as_scores, check_choice, check_count
 
 
 @in_plain_surroundings
@@ -52,6 +52,7 @@ class TopScoringPairs(KeepsPrecision):
     @torch.no_grad()
     def fit(self, X: Tensor, y: Any, *, progress: bool = False) -> "TopScoringPairs":
         """Choose the pairs for samples ``(m, n)`` with class numbers ``(m,)``; each class needs a sample."""
+        X, _ = as_scores(X)
         labels = class_numbers(y, len(X), self.n_classes, X.device)[0]
         for row, (first, second) in enumerate(class_pairs(self.n_classes)):
             of_two = (labels == first) | (labels == second)
@@ -105,6 +106,7 @@ class AllPairsMajorityVote(KeepsPrecision):
     def __init__(self, X: Tensor, y: Any, *, n_classes: int | None = None, ties: str = "half") -> None:
         super().__init__()
         check_choice(ties, "ties", TIES)
+        X, _ = as_scores(X)
         labels, self.n_classes = class_numbers(y, len(X), n_classes, X.device)
         self.ties = ties
         self.register_buffer("samples", X.clone())  # loading a state writes into buffers

@@ -7,6 +7,8 @@ from torch import Tensor
 from torch.distributions import Distribution, constraints
 
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.arrays import as_tensor
+from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import refuse_ties
 
 
@@ -22,7 +24,7 @@ class _Ranking(constraints.Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         """Whether each row is such a ranking, ``(...)`` bool."""
-        in_order = value.sort(dim=-1).values
+        in_order = sortable(as_tensor(value, "value", "scores that are real numbers")[0]).sort(dim=-1).values
         rising = in_order[..., 1:] > in_order[..., :-1]
         if self.partial and value.is_floating_point():
             rising = rising | in_order[..., 1:].isnan()
@@ -46,6 +48,7 @@ class RankingDistribution(Distribution):
         """Dense ranks ``(..., n)`` of ``value``, checked; ``remedy`` is that for unranked items, or "allow"."""
         if not isinstance(value, Tensor):
             raise TypeError(f"value is {type(value).__name__}; expected a tensor of scores, torch.as_tensor(value)")
+        value, _ = as_tensor(value, "value", "scores that are real numbers")
         n = self.event_shape[0]
         if value.ndim == 0 or value.shape[-1] != n:
             raise ValueError(f"value has shape {tuple(value.shape)}; expected (..., {n}), one score for each item")

@@ -88,6 +88,8 @@ def takes_unranked(kernel: Any) -> bool:
 def refuse_words(table: Any, name: str, remedy: str) -> None:
     """Raise if a cell of a table is a string that is not a number."""
     cells = np.asarray(table)
+    if cells.dtype.kind in "Mm":
+        raise TypeError(f"{name} has dtype {cells.dtype}; expected numbers")
     if cells.dtype.kind not in "OUST":
         return
     for (*row, column), cell in np.ndenumerate(np.atleast_1d(cells)):

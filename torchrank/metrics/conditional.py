@@ -8,6 +8,7 @@ from torch import Tensor
 
 from torchrank.rankings.arrays import as_tensor, to_numpy
 from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import check_groups
 
 Array: TypeAlias = Any  # NumPy array or tensor
@@ -134,6 +135,7 @@ def _vector_or_matrix(x: Array, name: str) -> Tensor:
 
 def _lexsort(*keys: Tensor) -> Tensor:
     """The stable order by the first key, ties by the second, and so on."""
+    keys = tuple(map(sortable, keys))
     order = torch.argsort(keys[-1], stable=True)
     for key in reversed(keys[:-1]):
         order = order[torch.argsort(key[order], stable=True)]

@@ -5,6 +5,8 @@ import warnings
 import torch
 from torch import Tensor
 
+from torchrank.rankings.arrays import as_tensor
+
 _LEAST_WIDTH = 1e-6  # k-means++ takes rows for equal whose squared distances are 1e-12 in the mean
 _FEATURE_RATIO = 100.0  # of standard deviations; Euclidean distances then see one feature alone
 
@@ -36,10 +38,10 @@ def check_validation(X: Tensor, Y: Tensor, validation: tuple[object, object]) ->
 
 
 def check_tensor(value: object, name: str) -> Tensor:
-    """Raise unless ``value`` is a tensor."""
+    """Raise unless ``value`` is a dense tensor of real numbers."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} is {type(value).__name__}; expected a tensor (torchrank.estimators take arrays)")
-    return value
+    return as_tensor(value, name)[0]
 
 
 def check_n_features(X: object, n_features: int) -> Tensor:
