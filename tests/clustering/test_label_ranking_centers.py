@@ -1,0 +1,88 @@
+"""Central rankings of the baselines against their definitions: repeated rankings, missing labels, majority ties."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from tests.oracles.aggregation import borda_votes, copeland_scores, preferences
+from tests.strategies import random_scores
+from torchrank import RankingKMeans
+from torchrank.clustering.label_ranking_baselines import naive_kmeans
+from torchrank.clustering.label_ranking_clusters import ebms
+from torchrank.clustering.rank_tree_training import Training
+
+NAN = math.nan
+
+
+def training(*rankings: tuple[list[float], int]) -> Training:
+    Y = torch.tensor([row for row, times in rankings for _ in range(times)], dtype=torch.float64)
+    return Training(torch.zeros(len(Y), 1, dtype=torch.float64), Y)
+
+
+def strict(votes: np.ndarray) -> list[float]:
+    """Scores L to 1 in the order of votes, ties to the lower label."""
+    order = sorted(range(len(votes)), key=lambda label: (-round(votes[label], 9), label))
+    scores = [0.0] * len(votes)
+    for place, label in enumerate(order):
+        scores[label] = float(len(votes) - place)
+    return scores
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_blurring_ends_in_the_borda_ranking_of_rows_not_of_different_rankings(seed, missing):
+    rng = np.random.default_rng(seed)
+    Y = random_scores(rng, "total", 6, 4, missing=missing)
+    Y[0] = [1, 2, 3, 4]
+    times = rng.integers(1, 9, 6)
+    found = ebms(training(*zip(Y.tolist(), times.tolist(), strict=True)), 1)
+    votes = sum(t * borda_votes(y, "interleaving") for y, t in zip(Y, times, strict=True))
+    assert found.tolist() == [strict(votes)]
+
+
+def test_blurring_weighs_repeated_rankings_in_each_place_and_counts_their_rows():
+    up, swapped, down = [6.0, 5, 4, 3, 2, 1], [5.0, 6, 4, 3, 2, 1], [1.0, 2, 3, 4, 5, 6]
+    rows = training((up, 1), (swapped, 5), (down, 4))
+    assert ebms(rows, 2).tolist() == [swapped, down]  # as often as each other, up and swapped would tie
+    middle = [[1.0, 2, 6, 5, 3, 4], [2.0, 1, 6, 5, 3, 4], [1.0, 2, 5, 6, 3, 4]]  # more rankings but fewer rows
+    rows = training((up, 9), (down, 8), *((ranking, 1) for ranking in middle))
+    assert {tuple(center) for center in ebms(rows, 2).tolist()} == {tuple(up), tuple(down)}
+
+
+def middle_positions(Y: np.ndarray, middle: float) -> list[float]:
+    """Labels by their mean positions among the ranked ones, ``middle`` where they are not ranked."""
+    places = []
+    for y in Y:
+        ranked = sorted((label for label in range(len(y)) if not np.isnan(y[label])), key=lambda label: -y[label])
+        places.append([1 + ranked.index(label) if label in ranked else middle for label in range(len(y))])
+    return strict(-np.mean(places, axis=0))
+
+
+@pytest.mark.parametrize("L", [3, 4, 5])
+def test_unranked_labels_stand_at_the_mean_position(L):
+    told_apart = 0
+    for seed in range(20):
+        Y = random_scores(np.random.default_rng(seed), "total", 9, L, missing=0.5)
+        Y[0] = np.arange(L)
+        center = naive_kmeans(torch.zeros(9, 1, dtype=torch.float64), torch.from_numpy(Y), 1, seed=0).centers
+        assert center.tolist() == [middle_positions(Y, (L + 1) / 2)]
+        told_apart += center.tolist() != [middle_positions(Y, L / 2)]
+    assert told_apart > 3  # the paper's L/2 gives other rankings
+
+
+@pytest.mark.parametrize("kind", ["total", "tied"])
+def test_copeland_centers_with_majority_ties(kind):
+    ties = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, weights = random_scores(rng, kind, 6, 5), 2 * rng.integers(1, 3, 6)
+        model = RankingKMeans(1, center="copeland")
+        model.fit(X, weights, generator=torch.Generator().manual_seed(0))
+        P = preferences(X, weights, "pairwise")
+        ties += int((P == P.T).sum()) > 5  # beside the diagonal
+        scores = copeland_scores(P)
+        order = sorted(range(5), key=lambda item: (-scores[item], item))
+        assert np.argsort(-model.centers[0].numpy()).tolist() == order
+    assert ties > 5

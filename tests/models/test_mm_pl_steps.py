@@ -1,0 +1,106 @@
+"""Steps of MM-PL against what they are meant to do: bounded, and prototypes given to the clusters they fit."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.oracles import label_ranking as oracle
+from torchrank import MMPL
+from torchrank.models.mm_pl_fit import _training_rows, recenter
+from torchrank.models.mm_pl_likelihood import Mixture
+from torchrank.models.mm_pl_settings import EMSettings
+
+CORNERS = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
+UP, DOWN = [3.0, 2.0, 1.0], [1.0, 2.0, 3.0]
+
+
+def four_cells(rankings, seed=0, rows=10):
+    """Features around four corners, and the rankings of each."""
+    noise = np.random.default_rng(seed).standard_normal((4, rows, 2))
+    X = torch.from_numpy((CORNERS[:, None] + noise).reshape(-1, 2))
+    return X, torch.tensor(rankings, dtype=torch.float64).repeat_interleave(rows, 0)
+
+
+def recentered(X, Y, membership, logits, prototypes=CORNERS):
+    rows = _training_rows(X, Y, len(prototypes), "interleaving")
+    mixture = Mixture(
+        torch.tensor(prototypes), torch.tensor(membership), torch.tensor(logits), torch.ones((), dtype=torch.float64)
+    )
+    return recenter(rows, mixture, 0.1)
+
+
+@pytest.mark.parametrize("wrong", range(4))
+def test_a_prototype_moves_to_the_cluster_that_its_rows_like_better(wrong):
+    X, Y = four_cells([UP, UP, DOWN, DOWN])
+    membership = [0, 0, 1, 1]
+    membership[wrong] = 1 - membership[wrong]
+    after = recentered(X, Y, membership, [[2.0, 1.0, 0.0], [0.0, 1.0, 2.0]])
+    assert after.membership.tolist() == [0, 0, 1, 1]
+    assert after.logits.argsort(-1, descending=True).tolist() == [[0, 1, 2], [2, 1, 0]]
+    assert torch.equal(after.prototypes, torch.tensor(CORNERS))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_recentering_ends_where_no_prototype_would_move_and_never_does_harm(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((60, 2)), rng.permuted(np.tile(np.arange(1.0, 5), (60, 1)), axis=1)
+    Y[rng.random(Y.shape) < 0.2] = np.nan
+    prototypes, membership = X[:7], rng.integers(0, 3, 7)
+    logits = rng.standard_normal((3, 4))
+    cell = ((X[:, None] - prototypes) ** 2).sum(-1).argmin(1)
+    after = recentered(torch.from_numpy(X), torch.from_numpy(Y), membership, logits, prototypes)
+    found, centers = after.membership.numpy(), after.logits.numpy()
+    # The votes of the rows that a cluster wins give its central ranking.
+    votes = np.array([oracle_votes(y) for y in Y])
+    for k in set(found[cell].tolist()):
+        order = sorted(range(4), key=lambda label, k=k: (-round(votes[found[cell] == k].sum(0)[label], 9), label))
+        assert np.argsort(-centers[k], kind="stable").tolist() == order
+    # Against the division that it began with, which has central rankings by votes too.
+    first = np.array([votes[membership[cell] == k].sum(0) if (membership[cell] == k).any() else z for k, z in
+                      enumerate(logits)])  # fmt: skip
+    assert mean_share(Y, centers[found[cell]]) <= mean_share(Y, strict(first)[membership[cell]]) + 1e-12
+
+
+def oracle_votes(y):
+    from tests.oracles.aggregation import borda_votes
+
+    return borda_votes(y, "interleaving")
+
+
+def strict(scores):
+    """No ties: those go to the lower label."""
+    return scores - 1e-9 * np.arange(scores.shape[1])
+
+
+def mean_share(Y, predicted):
+    return np.mean([oracle.discordant_share(y, p) or 0.0 for y, p in zip(Y, predicted, strict=True)])
+
+
+def test_prototypes_without_rows_stay_and_clusters_without_rows_keep_their_ranking():
+    X, Y = four_cells([UP, UP, DOWN, DOWN])
+    prototypes = np.concatenate([CORNERS, [[500.0, 500.0]]])
+    after = recentered(X, Y, [0, 0, 1, 1, 2], [[2.0, 1.0, 0.0], [0.0, 1.0, 2.0], [0.0, 2.0, 1.0]], prototypes)
+    assert after.membership.tolist() == [0, 0, 1, 1, 2]
+    assert after.logits.argsort(-1, descending=True).tolist() == [[0, 1, 2], [2, 1, 0], [1, 2, 0]]
+
+
+def test_steps_are_bounded_on_both_sides():
+    """One row at 0 whose ranking speaks for the second of two clusters: bounds of 1 double one distance and end one."""
+    from torchrank.cpu.mm_pl import sweep
+
+    for bound, expected in ((1.0, [2.0, 0.0]), (0.5, [1.5, 0.5])):
+        prototypes, one = np.array([[1.0, 1.0]]), np.ones(1)
+        logits = np.array([[-4.0, 4.0], [4.0, -4.0]])
+        sweep(
+            np.zeros((1, 1)), np.array([[0, 1]]), np.array([1]), np.array([2]), np.array([0]), one, 1e6 * one, 0 * one,
+            bound, 6.0, prototypes, np.array([0, 1]), logits, np.zeros((2, 2)), np.zeros((2, 2)),
+        )  # fmt: skip
+        np.testing.assert_allclose(prototypes, [expected], rtol=1e-12)
+
+
+def test_gradient_steps_of_a_narrow_gate_stay_near_the_rows():
+    X, Y = four_cells([UP, DOWN, DOWN, UP], rows=30)
+    model = MMPL(2, 3, 2, 4, dtype=torch.float64)
+    model.fit(X, Y, EMSettings(step="gradient", batch_size=1, n_updates=600, sigma=0.05, sigma_end=0.01), seed=0)
+    assert bool(model.prototypes.isfinite().all())
+    assert float(model.prototypes.detach().abs().max()) < 100
