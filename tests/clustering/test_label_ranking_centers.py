@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from tests.oracles.aggregation import borda_votes, copeland_scores, preferences
-from tests.strategies import random_scores
+from tests.oracles.clustering import discordant
+from tests.strategies import dense_ranks, random_scores
 from torchrank import RankingKMeans
-from torchrank.clustering.label_ranking_baselines import naive_kmeans
-from torchrank.clustering.label_ranking_clusters import ebms
+from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans
+from torchrank.clustering.label_ranking_clusters import _blurred, ebms
 from torchrank.clustering.rank_tree_training import Training
 
 NAN = math.nan
@@ -49,6 +50,57 @@ def test_blurring_weighs_repeated_rankings_in_each_place_and_counts_their_rows()
     middle = [[1.0, 2, 6, 5, 3, 4], [2.0, 1, 6, 5, 3, 4], [1.0, 2, 5, 6, 3, 4]]  # more rankings but fewer rows
     rows = training((up, 9), (down, 8), *((ranking, 1) for ranking in middle))
     assert {tuple(center) for center in ebms(rows, 2).tolist()} == {tuple(up), tuple(down)}
+
+
+def blurred(Y: np.ndarray, lam: float) -> list[int]:
+    """The mean-shift of rankings row by row: which rows end at the same place."""
+    n = Y.shape[1]
+    places, votes = [tuple(y) for y in Y], [borda_votes(y, "interleaving") for y in Y]
+    for _ in range(50):
+        moved = []
+        for x in places:
+            pull = [math.exp(-lam * discordant(x, y)) for y in places]
+            moved.append(tuple(strict(sum(p * v for p, v in zip(pull, votes, strict=True)) / sum(pull))))
+        if moved == places:
+            break
+        places, votes = moved, [np.array(place) for place in moved]
+    assert all(sorted(place) == list(range(1, n + 1)) for place in places)
+    return [places.index(place) for place in places]
+
+
+@pytest.mark.parametrize("lam", [0.05, 0.3, 0.8, 2.0])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_blurring_moves_rows_as_the_definition_does(missing, lam):
+    partitions = set()
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        distinct, times = random_scores(rng, "total", 7, 5, missing=missing), rng.integers(1, 6, 7)
+        ranks = dense_ranks(distinct)
+        scores = ranks.double().masked_fill(ranks < 0, torch.nan)
+        votes = torch.from_numpy(np.stack([borda_votes(y, "interleaving") for y in distinct]))
+        found = _blurred(scores, votes, torch.from_numpy(times).double(), lam)[np.repeat(np.arange(7), times)]
+        expected = blurred(np.repeat(distinct, times, axis=0), lam)
+        assert [found.tolist().index(place) for place in found.tolist()] == expected
+        partitions.add(len(set(expected)))
+    assert lam < 0.8 or max(partitions) > 1
+
+
+def test_a_cluster_without_rows_keeps_its_ranking():
+    rows, before = training(([3.0, 2, 1], 2), ([1.0, 3, 2], 1)), torch.tensor([[1.0, 2, 3], [2.0, 1, 3], [1.0, 3, 2]])
+    after = rows.central_scores(torch.tensor([0, 0, 2]), before.double())
+    assert after.tolist() == [[3, 2, 1], [2, 1, 3], [1, 3, 2]]
+
+
+def test_orders_and_seeds_of_feature_clusters():
+    rng = np.random.default_rng(0)
+    X = torch.from_numpy(rng.standard_normal((80, 2)))
+    Y = torch.from_numpy(rng.permuted(np.tile(np.arange(4.0), (80, 1)), axis=1))
+    for fit in (kmeans_then_rank, naive_kmeans):
+        model, again, other = (fit(X, Y, 6, n_starts=1, seed=seed) for seed in (1, 1, 2))
+        expected = [sorted(range(4), key=lambda label, row=row: -row[label]) for row in model.centers.tolist()]
+        assert model.central_orders.tolist() == expected
+        assert torch.equal(model.means, again.means)
+        assert not torch.equal(model.means, other.means)
 
 
 def middle_positions(Y: np.ndarray, middle: float) -> list[float]:

@@ -1,12 +1,14 @@
 """Steps of MM-PL against what they are meant to do: bounded, and prototypes given to the clusters they fit."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
 
 from tests.oracles import label_ranking as oracle
 from torchrank import MMPL
-from torchrank.models.mm_pl_fit import _training_rows, recenter
+from torchrank.models.mm_pl_fit import _schedule, _training_rows, recenter
 from torchrank.models.mm_pl_likelihood import Mixture
 from torchrank.models.mm_pl_settings import EMSettings
 
@@ -104,3 +106,31 @@ def test_gradient_steps_of_a_narrow_gate_stay_near_the_rows():
     model.fit(X, Y, EMSettings(step="gradient", batch_size=1, n_updates=600, sigma=0.05, sigma_end=0.01), seed=0)
     assert bool(model.prototypes.isfinite().all())
     assert float(model.prototypes.detach().abs().max()) < 100
+
+
+@pytest.mark.parametrize("size", [1, 3, 10])
+@pytest.mark.parametrize("schedule", ["geometric", "paper"])
+def test_widths_and_steps_of_every_update(schedule, size):
+    """Geometric from one end to the other over all updates, or falling as T / (T + rows seen) with T = 8 N."""
+    X, Y = four_cells([UP, DOWN, DOWN, UP], rows=3)
+    Y[[2, 5]] = torch.nan  # 10 of 12 rows teach
+    rows, n_passes, scale = _training_rows(X, Y, 4, "interleaving"), 4, 2.5
+    for step, sigma in itertools.product(("normalized", "gradient"), (0.7, None)):
+        settings = EMSettings(
+            schedule=schedule, step=step, sigma=sigma, sigma_end=0.2, rate=0.4, rate_end=0.1, score_rate=0.6
+        )
+        for number in range(n_passes):
+            widths, rates, score_rates = _schedule(settings, rows, scale, number, n_passes, size)
+            seen = [10 * number + first for first in range(0, 10, size)]
+            if schedule == "paper":
+                variance = ((X - X.mean(0)) ** 2).sum(1).mean().item()
+                expected = [(sigma or variance) * 80 / (80 + n) for n in seen]
+                steps = [0.4 * 80 / (80 + n) for n in seen]
+            else:
+                first = sigma or 1.5
+                expected = [scale * first * (0.2 / first) ** (n / 40) for n in seen]
+                steps = [0.4 * (0.1 / 0.4) ** (n / 40) for n in seen]
+            np.testing.assert_allclose(widths, expected, rtol=1e-12)
+            np.testing.assert_allclose(score_rates, [0.6 * value for value in steps], rtol=1e-12)
+            by_width = [s / w**2 for s, w in zip(steps, expected, strict=True)]
+            np.testing.assert_allclose(rates, by_width if step == "gradient" else steps, rtol=1e-12)
