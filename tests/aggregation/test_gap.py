@@ -42,3 +42,16 @@ def test_gaps_of_all_groups_add_up(monkeypatch, gaps):
     order = central.scores.argsort(descending=True).tolist()
     assert set(order[:17]) == set(range(17, 34))
     assert float(central.cost) == disagreement(P, order) == float(proven.cost)
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 1e-3, 0.02])
+def test_hardly_any_time_still_gives_a_ranking_and_a_bound(seconds):
+    """Programs end before they have a point, before they have a bound, or with both."""
+    upper = np.triu(np.random.default_rng(1).choice([0.0, 1.0], (60, 60)), 1)
+    P = upper + np.tril(1 - upper.T, -1)
+    central = kemeny_of_preferences(torch.from_numpy(P), time_limit=seconds)
+    order = central.scores.argsort(descending=True).tolist()
+    assert sorted(order) == list(range(60))
+    assert float(central.cost) == disagreement(P, order)
+    assert 0 <= float(central.gap) <= float(central.cost)
+    assert (bool(central.optimal), bool(central.unique)) == (False, False)

@@ -6,6 +6,7 @@ import torch
 
 from torchrank.clustering import KernelKMeans
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry
+from torchrank.clustering.points import checked_gram
 
 
 def test_memberships_of_an_empty_cluster_are_0():
@@ -31,3 +32,13 @@ def test_rounding_is_a_share_of_the_kernel(power):
     for make, part, scale in ((GramGeometry, gram, power), (FeatureGeometry, features, power / 2)):
         assert make(part * 2.0**scale, weights).tolerance == 2.0**power * make(part, weights).tolerance
         assert 0 < make(part, weights).tolerance < 1e-9 * float(gram.diagonal().max())
+
+
+@pytest.mark.parametrize("power", [-60, 0, 60])
+def test_gram_matrices_are_judged_by_their_own_scale(power):
+    features = np.random.default_rng(0).standard_normal((6, 3))
+    gram = np.ldexp(features @ features.T, power)
+    rounded = gram - np.ldexp(1e-9, power) * np.eye(6)
+    assert checked_gram(rounded)[0].shape == (6, 6)
+    with pytest.raises(ValueError, match="K is not positive semi-definite"):
+        checked_gram(gram - np.ldexp(1e-5, power) * np.eye(6))

@@ -1,5 +1,6 @@
 """Central rankings of the baselines against their definitions: repeated rankings, missing labels, majority ties."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,8 @@ from tests.oracles.aggregation import borda_votes, copeland_scores, preferences
 from tests.oracles.clustering import discordant
 from tests.strategies import dense_ranks, random_scores
 from torchrank import RankingKMeans
-from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans
+from torchrank.clustering import label_ranking_clusters
+from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, rank_clustering_tree
 from torchrank.clustering.label_ranking_clusters import _blurred, ebms
 from torchrank.clustering.rank_tree_training import Training
 
@@ -50,6 +52,20 @@ def test_blurring_weighs_repeated_rankings_in_each_place_and_counts_their_rows()
     middle = [[1.0, 2, 6, 5, 3, 4], [2.0, 1, 6, 5, 3, 4], [1.0, 2, 5, 6, 3, 4]]  # more rankings but fewer rows
     rows = training((up, 9), (down, 8), *((ranking, 1) for ranking in middle))
     assert {tuple(center) for center in ebms(rows, 2).tolist()} == {tuple(up), tuple(down)}
+
+
+def test_more_rankings_than_can_be_blurred_are_drawn_by_how_often_they_occur(monkeypatch):
+    monkeypatch.setattr(label_ranking_clusters, "_DISTINCT", 2)
+    heavy = ([1.0, 3, 2, 4], 3000), ([1.0, 2, 3, 4], 2000)
+    light = [(list(map(float, order)), 1) for order in itertools.permutations((1, 2, 3, 4)) if order[3] == 1]
+    for seed in range(5):
+        assert ebms(training(*heavy, *light), 1, seed).tolist() == [[1, 3, 2, 4]]
+
+
+@pytest.mark.parametrize("fit", [kmeans_then_rank, naive_kmeans, rank_clustering_tree])
+def test_no_clusters_at_all(fit):
+    with pytest.raises(ValueError, match="n_clusters=0 is too small"):
+        fit(torch.zeros(2, 1), torch.tensor([[1.0, 2.0], [2.0, 1.0]]), 0)
 
 
 def blurred(Y: np.ndarray, lam: float) -> list[int]:

@@ -71,10 +71,10 @@ def test_no_way_of_pruning_is_better_on_the_other_rows(seed):
     lambda X, Y, n: rank_tree(X, Y, 2, min_leaf=n, lookahead=0, seed=0),
     lambda X, Y, n: pruned_rank_tree(X, Y, 2, min_leaf=n),
 ])  # fmt: skip
-@pytest.mark.parametrize("left", [4, 8])
-def test_a_leaf_may_have_just_the_least_rows(grow, left):
-    """12 rows that part after the first 4 or before the last 4, of which a leaf has to have 4, but not 5."""
-    X = torch.arange(12.0, dtype=torch.float64)[:, None]
+@pytest.mark.parametrize(("rows", "left"), [(12, 4), (12, 8), (8, 4)])
+def test_a_leaf_may_have_just_the_least_rows(grow, rows, left):
+    """Rows that part after the first 4, or before the last 4, or both: a leaf has to have 4, but not 5."""
+    X = torch.arange(float(rows), dtype=torch.float64)[:, None]
     Y = torch.where(left > X, torch.tensor([A]), torch.tensor([B])).double()
     tree = grow(X, Y, 4)
     assert (tree.n_leaves, float(tree.threshold[0])) == (2, left - 0.5)

@@ -11,7 +11,8 @@ from torchrank import MMPL
 from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans
 from torchrank.models.mm_pl_likelihood import nearest, squared_distances
 from torchrank.models.mm_pl_orders import label_votes, untied_ranks
-from torchrank.models.mm_pl_start import kmeans
+from torchrank.models.mm_pl_settings import EMSettings
+from torchrank.models.mm_pl_start import kmeans, start_at_random
 
 
 def rows(seed, N=60, d=2, L=4, missing=0.3):
@@ -54,6 +55,18 @@ def test_the_best_of_several_starts_is_kept():
         costs.append([float(((X - centers[labels]) ** 2).sum()) for centers, labels in found])
     assert max(costs[1]) == pytest.approx(least)
     assert max(costs[0]) > 1.05 * least
+
+
+def test_random_starts_have_scores_around_1_and_distinct_rows():
+    X = torch.arange(30.0, dtype=torch.float64)[:, None].repeat(2, 1)
+    start = start_at_random(X, 3, 12, 4000, torch.Generator().manual_seed(0))
+    worths = start.logits.exp()
+    assert float(worths.mean()) == pytest.approx(1, abs=0.01)
+    assert float(worths.std()) == pytest.approx(0.1, abs=0.01)
+    assert len(start.prototypes.unique()) == 12
+    assert start.membership.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    with pytest.raises(ValueError, match="n_updates=-1 is too small"):
+        EMSettings(n_updates=-1)
 
 
 @pytest.mark.parametrize("missing", ["interleaving", "topk", "mixed"])
