@@ -49,9 +49,11 @@ def test_blurring_weighs_repeated_rankings_in_each_place_and_counts_their_rows()
     up, swapped, down = [6.0, 5, 4, 3, 2, 1], [5.0, 6, 4, 3, 2, 1], [1.0, 2, 3, 4, 5, 6]
     rows = training((up, 1), (swapped, 5), (down, 4))
     assert ebms(rows, 2).tolist() == [swapped, down]  # as often as each other, up and swapped would tie
-    middle = [[1.0, 2, 6, 5, 3, 4], [2.0, 1, 6, 5, 3, 4], [1.0, 2, 5, 6, 3, 4]]  # more rankings but fewer rows
-    rows = training((up, 9), (down, 8), *((ranking, 1) for ranking in middle))
-    assert {tuple(center) for center in ebms(rows, 2).tolist()} == {tuple(up), tuple(down)}
+    # Three turns of one ranking, as far from each other; the third has more rankings but fewer rows.
+    one, two = [6.0, 5, 4, 3, 2, 1], [2.0, 1, 6, 5, 4, 3]
+    third = [[4.0, 3, 2, 1, 6, 5], [3.0, 4, 2, 1, 6, 5], [4.0, 3, 1, 2, 6, 5]]
+    rows = training((one, 4), (two, 4), *((ranking, 1) for ranking in third))
+    assert {tuple(center) for center in ebms(rows, 2).tolist()} == {tuple(one), tuple(two)}
 
 
 def test_more_rankings_than_can_be_blurred_are_drawn_by_how_often_they_occur(monkeypatch):
