@@ -64,8 +64,12 @@ def test_weights_times_a_power_of_two_give_the_same(n, m, power):
 
 
 def test_weights_of_all_sizes_together():
-    X = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0], [2.0, 3.0, 1.0]])
-    weights = (1e-300, 0.0, 1e300)
+    X = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0], [2.0, 3.0, 1.0]])
+    for weights in ((1e-300, 0.0, 1e300), (5e-301, 5e-301, 1e300)):
+        check_that_the_last_row_decides(X, weights)
+
+
+def check_that_the_last_row_decides(X, weights):
     np.testing.assert_array_equal(borda(X, weights), borda(X[2:]))
     assert copeland(X, weights).tolist() == copeland(X[2:]).tolist()
     central = kemeny(X, weights)
