@@ -56,12 +56,40 @@ def test_blurring_weighs_repeated_rankings_in_each_place_and_counts_their_rows()
     assert {tuple(center) for center in ebms(rows, 2).tolist()} == {tuple(one), tuple(two)}
 
 
+def test_the_smallest_bandwidth_that_leaves_enough_places_is_searched_for(monkeypatch):
+    tried = []
+
+    def places(points, votes, weights, lam):
+        tried.append(lam)
+        return torch.arange(3) % (1 if lam < 0.7 else 2 if lam < 3 else 3)
+
+    monkeypatch.setattr(label_ranking_clusters, "_blurred", places)
+    rows = training(([1.0, 2, 3], 3), ([2.0, 1, 3], 2), ([3.0, 2, 1], 1))
+    centers = ebms(rows, 2)
+    assert len(centers) == 2
+    assert all(0 < lam < 8 for lam in tried)
+    assert 0 <= min(lam for lam in tried if lam >= 0.7) - 0.7 < 8 / 2**10
+    assert len(ebms(rows, 3)) == 3
+    assert min(abs(lam - 3) for lam in tried) < 8 / 2**10
+
+
 def test_more_rankings_than_can_be_blurred_are_drawn_by_how_often_they_occur(monkeypatch):
     monkeypatch.setattr(label_ranking_clusters, "_DISTINCT", 2)
     heavy = ([1.0, 3, 2, 4], 3000), ([1.0, 2, 3, 4], 2000)
     light = [(list(map(float, order)), 1) for order in itertools.permutations((1, 2, 3, 4)) if order[3] == 1]
     for seed in range(5):
         assert ebms(training(*heavy, *light), 1, seed).tolist() == [[1, 3, 2, 4]]
+
+
+@pytest.mark.parametrize("K", [1, 2, 3])
+def test_features_too_large_for_distances_matter_where_there_is_a_choice(K):
+    X, Y = torch.arange(6.0, dtype=torch.float64)[:, None], torch.tensor([[2.0, 1.0]]).double().repeat(6, 1)
+    model, far = kmeans_then_rank(X, Y, K, seed=0), torch.full((1, 1), 1e200, dtype=torch.float64)
+    if K == 1:
+        assert model.predict(far).tolist() == [[2, 1]]
+    else:
+        with pytest.raises(ValueError, match="squared distances overflow"):
+            model.predict(far)
 
 
 @pytest.mark.parametrize("fit", [kmeans_then_rank, naive_kmeans, rank_clustering_tree])
