@@ -8,8 +8,10 @@ import torch
 
 from tests.oracles import label_ranking as oracle
 from torchrank import MMPL
+from torchrank.models.mm_pl_em import Plan, em_step, run_pass
 from torchrank.models.mm_pl_fit import _schedule, _training_rows, recenter
 from torchrank.models.mm_pl_likelihood import Mixture
+from torchrank.models.mm_pl_orders import label_choices, untied_ranks
 from torchrank.models.mm_pl_settings import EMSettings
 
 CORNERS = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
@@ -134,3 +136,32 @@ def test_widths_and_steps_of_every_update(schedule, size):
             np.testing.assert_allclose(score_rates, [0.6 * value for value in steps], rtol=1e-12)
             by_width = [s / w**2 for s, w in zip(steps, expected, strict=True)]
             np.testing.assert_allclose(rates, by_width if step == "gradient" else steps, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 20])
+def test_many_alike_rows_go_as_far_as_one_with_a_step_of_1(rows):
+    """The slope of a ranking under equal scores of 3 labels is 2/3, 1 - 1/3 - 1/2, -1/3 - 1/2."""
+    choices = label_choices(untied_ranks(torch.tensor([UP] * rows, dtype=torch.float64), "Y"), "interleaving")
+    zero = torch.zeros(1, dtype=torch.int64)
+    mixture = Mixture(zero[:, None].double(), zero, torch.zeros(1, 3).double(), torch.ones(()).double())
+    after, _, _ = em_step(torch.zeros(rows, 1, dtype=torch.float64), choices, mixture, 0.0, 0.4)
+    slope = torch.tensor([[2 / 3, 1 / 6, -5 / 6]], dtype=torch.float64)
+    torch.testing.assert_close(after.logits, min(0.4 * rows, 1.0) * slope)
+
+
+@pytest.mark.parametrize("batch", [2, 7, 24])
+def test_batches_of_a_pass_share_one_mm_step(batch):
+    """With prototypes that stay, statistics of batches add up to those of all rows at once."""
+    X, Y = four_cells([UP, DOWN, [2.0, 3.0, 1.0], UP], rows=6)
+    rows = _training_rows(X, Y, 4, "interleaving")
+    start = Mixture(
+        torch.tensor(CORNERS), torch.tensor([0, 1, 1, 0]), torch.zeros(2, 3).double(), torch.ones(()).double()
+    )
+
+    def after(size):
+        updates = -(-24 // size)
+        still = np.zeros(updates)
+        return run_pass(rows, start, Plan(np.arange(24), size, np.full(updates, 5.0), still, still, True, 0.1))[0]
+
+    torch.testing.assert_close(after(batch).logits, after(1).logits, rtol=1e-9, atol=1e-12)
+    assert float(after(1).logits.abs().max()) > 0.1
