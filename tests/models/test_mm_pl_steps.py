@@ -8,6 +8,7 @@ import torch
 
 from tests.oracles import label_ranking as oracle
 from torchrank import MMPL
+from torchrank.models import mm_pl_fit
 from torchrank.models.mm_pl_em import Plan, em_step, run_pass
 from torchrank.models.mm_pl_fit import _schedule, _training_rows, recenter
 from torchrank.models.mm_pl_likelihood import Mixture
@@ -165,3 +166,17 @@ def test_batches_of_a_pass_share_one_mm_step(batch):
 
     torch.testing.assert_close(after(batch).logits, after(1).logits, rtol=1e-9, atol=1e-12)
     assert float(after(1).logits.abs().max()) > 0.1
+
+
+def test_passes_end_when_the_objective_that_was_asked_for_no_longer_improves(monkeypatch):
+    X, Y = four_cells([UP, DOWN, DOWN, UP], rows=10)
+    settings = EMSettings(start="random", stop="likelihood", tol=2e-2, n_updates=40 * 50, recenter=False)
+    gains = np.diff(MMPL(2, 3, 2, 4, dtype=torch.float64).fit(X, Y, settings, seed=0).log_likelihood)
+    assert len(gains) > 3
+    assert (gains[:-1] >= 2e-2).all()
+    assert gains[-1] < 2e-2
+    losses = iter([0.9, 0.8, 0.5, 0.49, 0.1, 0.1])
+    monkeypatch.setattr(mm_pl_fit, "nearest_loss", lambda *_: next(losses))
+    settings = EMSettings(stop="loss", tol=2e-2, n_updates=40 * 200, recenter=False)
+    evidence = MMPL(2, 3, 2, 4, dtype=torch.float64).fit(X, Y, settings, seed=0)
+    assert (len(evidence.log_likelihood), evidence.reason) == (4, "tolerance")
