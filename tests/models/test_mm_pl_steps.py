@@ -1,6 +1,7 @@
 """Steps of MM-PL against what they are meant to do: bounded, and prototypes given to the clusters they fit."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -180,3 +181,14 @@ def test_passes_end_when_the_objective_that_was_asked_for_no_longer_improves(mon
     settings = EMSettings(stop="loss", tol=2e-2, n_updates=40 * 200, recenter=False)
     evidence = MMPL(2, 3, 2, 4, dtype=torch.float64).fit(X, Y, settings, seed=0)
     assert (len(evidence.log_likelihood), evidence.reason) == (4, "tolerance")
+
+
+def test_as_many_distinct_rows_as_prototypes_are_enough():
+    X = torch.arange(4.0, dtype=torch.float64)[:, None]
+    Y = torch.tensor([UP, UP, DOWN, DOWN], dtype=torch.float64)
+    model, settings = MMPL(1, 3, 2, 2, dtype=torch.float64), EMSettings(n_updates=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, Y, settings, seed=0)
+    with pytest.warns(UserWarning, match="X has 3 distinct rows for 4 prototypes"):
+        model.fit(X.clamp(max=2), Y, settings, seed=0)
