@@ -7,7 +7,7 @@ import torch
 from tests.oracles.aggregation import kemeny_orders, preferences
 from tests.strategies import random_scores
 from torchrank import RankingKMeans, borda, copeland, kemeny
-from torchrank.aggregation import linear_ordering, pair_preferences
+from torchrank.aggregation import kemeny_of_preferences, linear_ordering, pair_preferences
 from torchrank.clustering.centers import centers_of_margins
 
 HEAVY_TIE = np.array([[1.0, 1.0], [2.0, 1.0], [1.0, 2.0]]), np.array([1e12, 1.0, 2.0])
@@ -63,14 +63,46 @@ def test_weights_times_a_power_of_two_give_the_same(n, m, power):
     assert copeland(X, weights).tolist() == copeland(X, scaled).tolist()
 
 
-@pytest.mark.parametrize("power", [-5, 0, 5])
+def test_weights_of_all_sizes_together():
+    X = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0], [2.0, 3.0, 1.0]])
+    for weights in ((1e-300, 0.0, 1e300), (5e-301, 5e-301, 1e300)):
+        check_that_the_last_row_decides(X, weights)
+
+
+def check_that_the_last_row_decides(X, weights):
+    np.testing.assert_array_equal(borda(X, weights), borda(X[2:]))
+    assert copeland(X, weights).tolist() == copeland(X[2:]).tolist()
+    central = kemeny(X, weights)
+    assert central.scores.tolist() == [2, 3, 1]
+    assert float(central.cost) == pytest.approx(1e-300, rel=1e-13)
+
+
+@pytest.mark.parametrize("n", [5, 18])
+def test_majorities_of_rounding_are_ties(n):
+    """.1 + .2 against .3, which floats tell apart, in favour of the last items."""
+    X = np.stack([-np.arange(n), np.arange(n), np.arange(n)]).astype(float)
+    assert 0.1 + 0.2 != 0.3
+    central = kemeny(X, (0.3, 0.1, 0.2))
+    assert central.scores.tolist() == list(range(n, 0, -1))
+    assert (bool(central.unique), bool(central.optimal)) == (False, True)
+
+
+def test_preferences_alone_are_compared_with_the_largest_weight_of_a_pair():
+    for apart, unique in ((1.5e-10, False), (2.5e-10, True)):
+        P = torch.tensor([[0.0, 1.0], [1 + apart, 0.0]], dtype=torch.float64)
+        assert bool(kemeny_of_preferences(P).unique) == unique
+
+
+@pytest.mark.parametrize("power", [-40, -5, 0, 5, 40])
 def test_bounds_of_programs_are_rounded_up_to_whole_costs_in_any_unit(power):
-    signs = np.triu(np.random.default_rng(3).choice([-1.0, 1.0], (15, 15)), 1)
+    """A tournament of 8 items whose relaxation has 5 2/3; its least cost is 6."""
+    signs = np.triu(np.random.default_rng(29).choice([-1.0, 1.0], (8, 8)), 1)
     excess = np.maximum((signs - signs.T).T, 0)
-    scaled = linear_ordering.Program(np.ldexp(excess, power))
-    _, bound = scaled.solve(np.inf, integral=False)
-    assert np.ldexp(bound, -power) == linear_ordering.Program(excess).solve(np.inf, integral=False)[1]
-    assert np.ldexp(bound, -power) % 1 == 0
+    cost = kemeny_orders(excess.T)[0]
+    _, bound = linear_ordering.Program(np.ldexp(excess, power)).solve(np.inf, integral=False)
+    assert np.ldexp(bound, -power) == cost
+    thirds = linear_ordering.Program(np.ldexp(excess / 3, power))  # not whole: nothing to round up to
+    assert np.ldexp(thirds.solve(np.inf, integral=False)[1], -power) == pytest.approx(cost / 3 - 1 / 9)
 
 
 @pytest.mark.parametrize("missing", ["pairwise", "interleaving", "topk"])

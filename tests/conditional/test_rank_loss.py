@@ -63,3 +63,18 @@ def test_integers_give_the_default_of_their_library():
     assert conditional_rank_loss(integers, integers, ONE).dtype == torch.get_default_dtype()
     assert conditional_rank_loss(integers, integers.half(), ONE).dtype == torch.float32
     assert conditional_rank_loss(integers.numpy(), integers.numpy(), ONE.numpy()).dtype == np.float64
+
+
+@pytest.mark.parametrize("groups", [[0, 0], [0, 0, 0], [0, 0, 2], [1, 1, 0, 3, 3], [0, 0, 1, 1, 1, 2, 2, 2, 2]])
+def test_queries_of_few_edges(groups):
+    generator = torch.Generator().manual_seed(len(groups))
+    f, y = torch.randn(2, len(groups), dtype=torch.float64, generator=generator)
+    pooled = exact(f.tolist(), y.tolist(), groups)
+    of_query = []
+    for query in sorted(set(groups)):
+        own = [i for i, group in enumerate(groups) if group == query]
+        if len(own) > 1:
+            of_query.append(exact(f[own].tolist(), y[own].tolist(), [0] * len(own)))
+    found = [conditional_rank_loss(f, y, torch.tensor(groups), normalization=way) for way in ("pair", "node")]
+    assert found[0].item() == pytest.approx(float(pooled), rel=1e-13)
+    assert found[1].item() == pytest.approx(float(sum(of_query) / len(of_query)), rel=1e-13)

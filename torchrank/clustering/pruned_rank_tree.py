@@ -24,8 +24,8 @@ def pruned_rank_tree(
 
     Every node has its own Borda ranking, and splits make the rankings of both sides agree: they maximise the mean of
     Mallows' theta over rows (equation 16), capped since a side of equal rankings would decide alone. Then, as long as
-    the leaves hold more than K different rankings and are more than K, the two leaves under one parent that lower the
-    loss least are cut off (equation 17). Where a node ranks no row's label, the label stays in the middle.
+    the leaves hold more than K different rankings, the two leaves under one parent that lower the loss least are cut
+    off (equation 17). Where a node ranks no row's label, the label stays in the middle.
 
     Args:
         X: ``(N, d)`` features.
@@ -86,14 +86,12 @@ def _cut_back(nodes: Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: int
     def ends(node: int) -> bool:
         return bool((feature[nodes.children[node]] < 0).all())
 
-    leaves = _leaves(feature, nodes.children)
     held: dict[bytes, int] = {}
-    for leaf in leaves:
+    for leaf in _leaves(feature, nodes.children):
         held[order[leaf].tobytes()] = held.get(order[leaf].tobytes(), 0) + 1
-    n_leaves = len(leaves)
     queue = [(gain(node), node) for node in inner.tolist() if ends(node)]
     heapq.heapify(queue)
-    while len(held) > n_clusters and n_leaves > n_clusters:
+    while len(held) > n_clusters:
         _, node = heapq.heappop(queue)
         for leaf in nodes.children[node]:
             key = order[leaf].tobytes()
@@ -102,7 +100,6 @@ def _cut_back(nodes: Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: int
                 del held[key]
         held[order[node].tobytes()] = held.get(order[node].tobytes(), 0) + 1
         feature[node] = -1
-        n_leaves -= 1
         above = int(parent[node])
         if above >= 0 and ends(above):
             heapq.heappush(queue, (gain(above), above))

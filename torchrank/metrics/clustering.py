@@ -163,13 +163,14 @@ def _distances(distances: Matrix) -> tuple[Tensor, bool]:
     given = real_of(distances, "distances")
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise ValueError(f"distances have shape {tuple(given.shape)}; expected a square matrix")
-    D = given.to(torch.float64, copy=True)
+    D = given.to(torch.float64)
     if not bool(D.isfinite().all()):
         row, column = _place(~D.isfinite())
         raise ValueError(f"distances[{row}, {column}] is {D[row, column].item()}; distances must be finite")
     rounding = math.sqrt(torch.finfo(given.dtype if given.is_floating_point() else D.dtype).eps)
     _check_entries(D, rounding * float(D.abs().max()) if len(D) else 0.0)
-    D.clamp_(min=0).diagonal().zero_()
+    if bool((D.diagonal() != 0).any()) or bool((D < 0).any()):  # rounding; the caller's matrix stays as it is
+        D = D.clamp(min=0).fill_diagonal_(0)
     return D, not isinstance(distances, Tensor)
 
 
@@ -189,6 +190,8 @@ def _check_entries(D: Tensor, rounding: float) -> None:
             f"distances[{row}, {row}] is {D[row, row].item():g}; the diagonal must be 0, as a row is at no distance "
             "from itself. A Gram matrix holds similarities; kendall_distance gives distances of rankings"
         )
+    if torch.equal(D, D.mT):  # without another matrix
+        return
     apart = (D - D.mT).abs() > rounding
     if bool(apart.any()):
         row, column = _place(apart)
