@@ -10,6 +10,7 @@ from torchrank.distributions.mallows_moments import log_partition, mean_distance
 from torchrank.distributions.support import RankingDistribution, ranking, scores_of_order
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import refuse_ties
 
@@ -55,7 +56,10 @@ class Mallows(RankingDistribution):
             raise TypeError(f"center is {type(center).__name__}; expected a tensor (..., n) of scores")
         if center.shape[-1] < 2:
             raise ValueError(f"center has shape {tuple(center.shape)}; ranking needs at least 2 items")
-        dtype = center.dtype if center.is_floating_point() else torch.get_default_dtype()
+        center, _ = as_tensor(center, "center", "scores that are real numbers")
+        center = center.to(torch.float32) if center.dtype.itemsize == 1 and center.is_floating_point() else center
+        narrow = center.is_floating_point() and center.dtype.itemsize < 4  # too few digits for distances
+        dtype = center.dtype if center.is_floating_point() and not narrow else torch.get_default_dtype()
         lam = lam if isinstance(lam, Tensor) else torch.tensor(lam, dtype=dtype, device=center.device)
         lam = lam if lam.is_floating_point() else lam.to(dtype)
         if self._validate_args if validate_args is None else validate_args:
