@@ -53,9 +53,27 @@ def run(recorder: Recorder) -> None:
     _say(recorder, "kendall_gram of two rows of 10 items", 1e3 * median([_python(_SMALL_CALL) for _ in range(5)]), "ms")
 
 
+_MANY_ROWS = """
+import resource, torch, torchrank
+calls = {{"kendall_gram": torchrank.kendall_gram, "kendall_distance": torchrank.kendall_distance,
+         "mallows_gram": lambda X: torchrank.mallows_gram(X, lam=0.1)}}
+call = calls[{name!r}]
+call(torch.randn(4, 8))
+X = torch.randn(20_000, {n})
+peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+K = call(X)
+print(peak() - before - K.nbytes)
+"""
+
+
 @benchmark("memory")
 def run_memory(recorder: Recorder) -> None:
     """Peak memory of one large call beyond what goes in and comes out."""
+    for name in ("kendall_gram", "kendall_distance", "mallows_gram"):
+        for n in (10, 100):
+            used = _python(_MANY_ROWS.format(name=name, n=n)) / 2**20
+            _say(recorder, f"memory beyond input and output, {name}, m=20000 n={n}, float32", used, "MiB")
     for method in ("auto", "signs", "inversions"):
         for ties in (False, True):
             used = _python(_MEMORY.format(warm="4, 8", method=method, ties=ties)) / 2**20

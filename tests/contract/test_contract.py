@@ -11,7 +11,7 @@ import torch
 import torchrank
 from tests.contract.call import Call, assert_same, doubles, flat, rows_of
 from tests.contract.circumstances import ARRAYS, LISTS, TENSORS, Circumstance
-from tests.contract.table import CALLS, ESTIMATORS, EXEMPT, ROOMS
+from tests.contract.table import CALLS, ESTIMATORS, EXEMPT, ROOMS, TIED
 
 EVERYTHING = {**CALLS, **{f"estimators.{name}": call for name, call in ESTIMATORS.items()}}
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning:sklearn")
@@ -63,6 +63,24 @@ def test_circumstances_change_nothing(call, circumstance):
         np.testing.assert_array_equal(array, before[name])
     if not call.tensors and not any(isinstance(value, torch.Tensor) for value in inputs.values()):
         assert not any(isinstance(part, torch.Tensor) for part in flat(got)), "arrays in, arrays out"
+
+
+BOOLS = [
+    pytest.param(call, tensors, id=f"{name}-{'tensors' if tensors else 'arrays'}")
+    for name, call in EVERYTHING.items()
+    if "X" in call.inputs and np.array_equal(call.inputs["X"], TIED)
+    for tensors in ((True,) if call.tensors else (False,) if call.arrays else (True, False))
+]
+
+
+@pytest.mark.parametrize(("call", "tensors"), BOOLS)
+def test_bool_scores_are_0_and_1(call, tensors):
+    bools = call.inputs["X"] > 1
+    others = {n.rstrip("_"): torch.from_numpy(a) if tensors else a for n, a in call.inputs.items()}
+    got, expected = (
+        call.function(**others | {"X": torch.from_numpy(X) if tensors else X}) for X in (bools, bools.astype(float))
+    )
+    assert_same(got, expected, call.slack)
 
 
 FORMS = {
@@ -294,6 +312,7 @@ def test_the_documentation_tells_the_number_of_cells():
         len(group)
         for group in (
             CELLS,
+            BOOLS,
             REFUSED,
             MOVED,
             RENAMED,

@@ -47,16 +47,16 @@ def test_opcheck_checks(name, arguments):
 
 
 @pytest.mark.parametrize("name", ["a", "b", "distance", "mallows", "counts"])
-@pytest.mark.parametrize("missing", ["raise", "pairwise", "expected"])
+@pytest.mark.parametrize("missing", ["raise", "pairwise", "interleaving"])
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_opcheck_kendall_matrix(symmetric, missing, name):
     x, strict = dense_ranks(torch.tensor([[[3.0, 1, 2, 2], [1, 1, 2, 3]], [[1, 2, 3, 4], [0, 0, 0, 0]]]), "allow", "x")
-    top = torch.tensor([[True, False], [False, True]]) if missing == "expected" else None
+    top = torch.tensor([[True, False], [False, True]]) if missing == "interleaving" else None
     other = (None, None, None) if symmetric else (x[:, :1], strict[:, :1], None if top is None else top[:, :1])
     lam = torch.full((2,), 0.5, dtype=torch.float64) if name == "mallows" else None
     dtype = torch.int64 if name == "counts" else torch.float32
     counting = (missing, name, 0.25, False, dtype, "auto", WORKSPACE, False)
-    if missing == "expected" and name == "counts":
+    if missing == "interleaving" and name == "counts":
         return  # refused by its callers: there are no counts
     opcheck(OPS.kendall_matrix.default, (x, strict, top, *other, lam, None, *counting))
 

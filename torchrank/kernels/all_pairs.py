@@ -62,10 +62,10 @@ def all_pairs(
     floats = pair.X.is_floating_point() or (pair.Y is not None and pair.Y.is_floating_point())
     untied = refuse_unranked(x, strict_x, y, strict_y, _REMEDY) if missing == "raise" and floats else None
     if missing in KINDS:
-        one, two, shape = _expected_sides(x, strict_x, y, strict_y, kind, kind_y, missing)
+        one, two, shape, missing = _expected_sides(x, strict_x, y, strict_y, kind, kind_y, missing)
     else:
         one, two, shape = _sides(x, strict_x, y, strict_y)
-    counting = Counting("expected" if missing in KINDS else missing, method, workspace, bool(progress), untied)
+    counting = Counting(missing, method, workspace, bool(progress), untied)
     if dtype is None:
         dtype = torch.promote_types(pair.dtype, torch.float32) if quantity.name == "distance" else pair.dtype
     if lam is not None:
@@ -85,8 +85,8 @@ def _sides(
 
 def _expected_sides(
     x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor, kind: Kind, kind_y: Kind, default: str
-) -> tuple[Side, Side | None, tuple[int, ...]]:
-    """The same with the kinds of rows, which may have batch dimensions of their own."""
+) -> tuple[Side, Side | None, tuple[int, ...], str]:
+    """The same with the kinds of rows, which may have batch dimensions of their own; and "topk" if all are that."""
     kinds_x = kinds_of_rows(kind, default, x.shape[-2], "kind", x.device)
     kinds_y = kinds_x if y is None else kinds_of_rows(kind_y, default, y.shape[-2], "kind_y", y.device)
     batch = torch.broadcast_shapes(x.shape[:-2], (x if y is None else y).shape[:-2])
@@ -104,4 +104,5 @@ def _expected_sides(
         return Side(ranks.expand(*batch, m, n).reshape(b, m, n), strict, top)
 
     two = None if y is None else flat(y, strict_y, kinds_y.top)
-    return flat(x, strict_x, kinds_x.top), two, (*batch, x.shape[-2], (x if y is None else y).shape[-2])
+    word = "interleaving" if kinds_x.some_interleaved or kinds_y.some_interleaved else "topk"
+    return flat(x, strict_x, kinds_x.top), two, (*batch, x.shape[-2], (x if y is None else y).shape[-2]), word

@@ -46,7 +46,7 @@ class Side(NamedTuple):
 class Counting(NamedTuple):
     """How to count."""
 
-    missing: str  # "raise", "pairwise", or "expected" signs
+    missing: str  # "raise", "pairwise", or "topk" or "interleaving" for expected signs; the latter where any row is
     method: str
     workspace: int  # bytes
     progress: bool
@@ -158,7 +158,7 @@ def _counter(missing: str, x: Tensor, quantity: Quantity) -> tuple[Counter, int,
     n = x.shape[2]
     if missing == "pairwise":
         return _pairwise, 48 * n, 56
-    if missing == "expected":
+    if missing in ("topk", "interleaving"):
         return _expected, ITEM_BYTES * n, PAIR_BYTES
     return _complete, 0, (4 if n <= 65_536 else 8) * (2 if quantity.needs_strict else 1)
 
@@ -190,7 +190,9 @@ def _expected(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -
 
     def prepared(side: Side):
         assert side.top is not None
-        return partial_rankings(side.ranks, side.strict, RowKinds(side.top, not bool(side.top.all())), n)
+        # Known without a look at values, which would wait for a GPU.
+        kinds = RowKinds(side.top, some_interleaved=counting.missing == "interleaving")
+        return partial_rankings(side.ranks, side.strict, kinds, n)
 
     one = prepared(x)
     two = None if y is None else prepared(y)
