@@ -1,7 +1,7 @@
 """``python -m benchmarks.before_after OTHER``: this checkout beside another one, in processes that take turns.
 
-Each turn is a process that imports one checkout, calls every case until it is warm, and gives the median of some calls. The
-medians over the turns of both go to ``results/before_after.jsonl``, with both commits.
+Each turn is a process that imports one checkout, calls every case until it is warm, and gives the median of some calls.
+The medians over the turns of both go to ``results/before_after.jsonl``, with both commits.
 """
 
 import argparse

@@ -72,7 +72,7 @@ class KMeansFit:
                 f"{n_clusters - filled} of n_clusters={n_clusters} clusters stay empty: "
                 f"the {filled} others hold all rows at no cost, as there are too few different rows",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         elif not self.converged:
             by = f"by {self.trace[-2] - self.trace[-1]:.3g} " if len(self.trace) > 1 else ""
@@ -80,7 +80,7 @@ class KMeansFit:
                 f"k-means did not converge in {self.n_iter} iterations: the last one lowered the objective "
                 f"{by}to {self.objective:.6g}; raise max_iter",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 

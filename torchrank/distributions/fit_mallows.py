@@ -123,7 +123,7 @@ def lam_of_mean_distance(
             f"the concentration was cut at max_lam={max_lam:g}: the rankings hardly differ from the centre (mean "
             f"distance {float(mean[capped].min()):.3g}), and the likelihood grows with lam without end",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     low, high = torch.zeros_like(mean), torch.full_like(mean, max_lam)
     lam = torch.ones_like(mean).clamp(max=max_lam)

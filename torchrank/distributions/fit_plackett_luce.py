@@ -200,7 +200,7 @@ def _ascend(problem: _Problem, worths: Tensor, method: str, total: float, tol: f
             f"Plackett-Luce did not converge in {n_iter} steps: the largest derivative is {slope:.3g}, "
             f"{tol:.3g} was asked for; raise max_iter or tol",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     covariance = inverse_information(problem.information(statistics, worths))
     logits = worths.log()

@@ -79,7 +79,7 @@ class MMPLClusterer(LabelRankingClusterer):
             evidence = model.fit(X, Y, self.settings, missing=self.missing, seed=seed, progress=bool(self.verbose))
         for warning in caught:
             kind = ConvergenceWarning if warning.category is linalg.ConvergenceWarning else warning.category
-            warnings.warn(str(warning.message), kind, stacklevel=3)
+            warnings.warn(str(warning.message), kind, stacklevel=4)
         self.converged_, self.n_iter_ = evidence.converged, len(evidence.log_likelihood)
         self.log_likelihood_ = np.array(evidence.log_likelihood)
         return model

@@ -101,7 +101,7 @@ class RankTreeClusterer(LabelRankingClusterer):
                 f"RankTree did not converge in {self.n_iter_} iterations: the last one lowered the training loss by "
                 f"{fall:.3g}, tol is {self.tol:.3g}; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return tree
 

@@ -46,7 +46,7 @@ class KrylovSolution:
                 f"{name} did not converge in {self.n_iter} iterations ({self.reason}): relative residual "
                 f"{self.residuals[-1]:.3g}, tolerance {tol:.3g}; {remedy}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

@@ -140,7 +140,7 @@ def _without_negatives(values: Tensor, scale: float, eps: float, name: str) -> T
     rounding = len(values) * eps * scale
     if lowest < -rounding:
         message = f"{name} has eigenvalues down to {lowest:.3g} (largest {scale:.3g}); they were set to zero"
-        warnings.warn(message, UserWarning, stacklevel=4)
+        warnings.warn(message, UserWarning, stacklevel=6)
     return torch.where(values > rounding, values, 0.0)
 
 

@@ -41,7 +41,7 @@ class MixtureFit:
                 f"EM did not converge in {self.n_iter} iterations: {gained}tolerance {tol:.3g} a unit of weight; "
                 "raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 

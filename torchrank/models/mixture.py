@@ -227,13 +227,13 @@ class Mixture(GrowingBuffers, ABC):
                 f"n_components={self.n_components} is more than the {len(rows.weights)} different rows, so that "
                 "components share rows or have next to none; fit fewer",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         else:
             self._warn_of_limits(result.parameters)
         empty = (result.parameters[0] == -math.inf).nonzero()[:, 0].tolist()
         if empty:
-            warnings.warn(f"components {empty} became empty; fit fewer", UserWarning, stacklevel=3)
+            warnings.warn(f"components {empty} became empty; fit fewer", UserWarning, stacklevel=4)
         fit.warn_unless_converged(self.tol)
         return fit
 
@@ -280,7 +280,7 @@ def warn_of_caps(lam: Tensor, max_lam: float, why: str = EQUAL_RANKINGS, remedy:
         warnings.warn(
             f"components {capped} {why}: their lam was capped at max_lam={max_lam:g}{remedy}",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

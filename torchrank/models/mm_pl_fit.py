@@ -85,7 +85,7 @@ def fit_mixture(
             f"MM-PL did not converge in {evidence.n_updates} updates: the last pass changed the mean log-likelihood by "
             f"{last:.3g}, tol is {settings.tol:.3g} (of stop={settings.stop!r}); raise n_updates or tol",
             ConvergenceWarning,
-            stacklevel=4,  # past torch.no_grad
+            stacklevel=5,  # past torch.no_grad
         )
     return mixture._replace(prototypes=mixture.prototypes + origin), evidence
 
@@ -98,14 +98,14 @@ def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) ->
     taught = made.nonzero()[:, 0].cpu().numpy()
     if len(taught) == 0:
         raise ValueError("Y has no row that ranks two labels; there is nothing to learn from")
-    warn_of_scales(X, stacklevel=5)  # past torch.no_grad
+    warn_of_scales(X, stacklevel=6)  # past torch.no_grad
     distinct = len(torch.unique(X, dim=0))
     if distinct < n_prototypes:
         warnings.warn(
             f"X has {distinct} distinct rows for {n_prototypes} prototypes, so some prototypes coincide; lower "
             "n_prototypes or n_clusters",
             UserWarning,
-            stacklevel=5,  # past torch.no_grad
+            stacklevel=6,  # past torch.no_grad
         )
     X = X.detach()
     votes = label_votes(ranks, missing).to(X)

@@ -7,13 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-NAMES = ("a", "b", "distance", "mallows", "counts")
-
 
 class Quantity(NamedTuple):
     """What is wanted of every pair of rows."""
 
-    name: str  # one of NAMES: a Kendall kernel, the distance d, e^(-lam d), or five numbers of pairs
+    name: str  # "a", "b": a Kendall kernel; "distance" d; "mallows": e^(-lam d); "counts": five numbers of pairs
     tie_penalty: float = 0.25
     normalize: bool = False  # the distance as a share of the pairs of items
 

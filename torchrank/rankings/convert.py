@@ -59,7 +59,7 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
         _refuse_empty_columns(table, n)
     if n_items is None and n and not bool((table == 0).any()):
         warnings.warn(
-            f"orders never list item 0: if items are counted from 1, subtract 1; if not, pass n_items={n}", stacklevel=2
+            f"orders never list item 0: if items are counted from 1, subtract 1; if not, pass n_items={n}", stacklevel=3
         )
     listed = table >= 0
     places = torch.arange(table.shape[1], device=table.device)
