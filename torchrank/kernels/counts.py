@@ -78,7 +78,8 @@ def count_pairs(
     floats = pair.X.is_floating_point() or (pair.Y is not None and pair.Y.is_floating_point())
     untied = refuse_unranked(x, strict_x, y, strict_y, _REMEDY) if missing == "raise" and floats else None
 
-    def op(a: Tensor, b: Tensor | None, *, strict: bool = True) -> tuple[Tensor, Tensor]:
+    # In quotes: torch 2.6 does not trace a function inside a function whose annotations are unions.
+    def op(a: Tensor, b: "Tensor | None", *, strict: bool = True) -> tuple[Tensor, Tensor]:
         flat_a, flat_b, shape = one_batch(a, b)
         score, both = pair_counts_op(flat_a, flat_b, strict, method, workspace, bool(progress), untied)
         return score.reshape(shape), both.reshape(shape) if strict else both
@@ -136,7 +137,7 @@ def _expected(
     def flat(ranks: Tensor, strict: Tensor, rows: RowKinds) -> PartialRows:
         b, (m, n) = batch.numel(), ranks.shape[-2:]
         strict, top = (part.expand(*batch, m).reshape(b, m) for part in (strict, rows.top))
-        return PartialRows(ranks.expand(*batch, m, n).reshape(b, m, n), strict, rows._replace(top=top))
+        return PartialRows(ranks.expand(*batch, m, n).reshape(b, m, n), strict, RowKinds(top, rows.some_interleaved))
 
     one, two = flat(x, strict_x, kinds_x), None if y is None else flat(y, strict_y, kinds_y)
     product, self_x, self_y = expected_signs(one, two, *counting)

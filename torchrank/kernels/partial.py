@@ -32,7 +32,7 @@ Kind: TypeAlias = Any  # one of KINDS, or nested sequences or an array of them, 
 
 
 class RowKinds(NamedTuple):
-    """Which of :data:`KINDS` every ranking is."""
+    """Which of :data:`KINDS` every ranking is. torch 2.6 does not trace ``_replace``: make a new one instead."""
 
     top: Tensor  # (..., m) bool, True for "topk"
     some_interleaved: bool  # known without a look at values, which would wait for a GPU
@@ -94,7 +94,7 @@ class _CommonSums(NamedTuple):
 
 def _common_sums(x: PartialRankings, y: PartialRankings) -> _CommonSums:
     """As products of integers, which are exact: r is 1 in top-k rows and a multiple of u in interleaving ones."""
-    symmetric = x is y
+    symmetric = x.mask is y.mask  # each has its own; of whole tuples torch 2.6 does not trace this
     items = x.mask @ y.mask.mT
     u = x.above @ y.mask.mT
     v = u.mT if symmetric else x.mask @ y.above.mT

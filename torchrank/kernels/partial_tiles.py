@@ -23,7 +23,7 @@ class PartialRows(NamedTuple):
 
     def prepare(self, batches: slice, rows: slice) -> PartialRankings:
         """Some of the rows, ready for the formula."""
-        kinds = self.kinds._replace(top=self.kinds.top[batches, rows])
+        kinds = RowKinds(self.kinds.top[batches, rows], self.kinds.some_interleaved)
         return partial_rankings(self.ranks[batches, rows], self.strict[batches, rows], kinds, self.ranks.shape[-1])
 
 
