@@ -17,6 +17,7 @@ from torchrank import (
     polynomial_gram,
 )
 
+TORCH = tuple(int(part) for part in torch.__version__.split(".")[:2])
 BACKENDS = ["aot_eager"] + (["inductor"] if shutil.which("g++") else [])
 
 
@@ -84,7 +85,7 @@ def test_mallows_gram_with_a_learnable_concentration(backend):
     [
         lambda X: kendall_distance(X, tie_penalty=0.5),
         lambda X: kendall_gram(X, missing="pairwise"),
-        lambda X: pair_counts(X)._asdict(),
+        pair_counts,
         lambda X: normalize_gram(mallows_gram(X, lam=0.2)),
         MallowsKernel(lam=0.1),
         lambda X: kendall_gram(X.long()),
@@ -113,6 +114,24 @@ def test_other_functions(function):
     torch.testing.assert_close(compiled(function, "aot_eager")(X), function(X), rtol=1e-14, atol=1e-15)
 
 
+def fake_cuda_tensors_need_a_driver():
+    """Whether this torch asks for the driver even to slice a fake tensor, as older CUDA builds do."""
+    try:
+        with FakeTensorMode():
+            torch.empty(2, 2, device="cuda")[:, :1]
+    except RuntimeError:
+        return True
+    return False
+
+
+needs_fake_cuda = pytest.mark.skipif(
+    # Only there: in a later torch, a failure of this kind is to be seen.
+    TORCH < (2, 10) and fake_cuda_tensors_need_a_driver(),
+    reason="this torch does not slice fake CUDA tensors without a driver",
+)
+
+
+@needs_fake_cuda
 @pytest.mark.parametrize("missing", ["raise", "pairwise", "interleaving", "topk"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int64])
 def test_fake_cuda_tensors(dtype, missing):
@@ -132,6 +151,7 @@ def test_fake_cuda_tensors(dtype, missing):
             assert (tuple(count.shape), count.dtype, count.device.type) == ((2, 3, 5), torch.int64, "cuda")
 
 
+@needs_fake_cuda
 def test_fake_cuda_tensors_are_checked():
     with FakeTensorMode():
         X = torch.empty(3, 10, device="cuda")
