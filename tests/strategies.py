@@ -79,7 +79,8 @@ def score_tensors(draw: st.DrawFn, *, missing: bool = False) -> torch.Tensor:
     scores = torch.from_numpy(array).to(dtype)
     layout = draw(st.sampled_from(("contiguous", "strided", "transposed")))
     if layout == "strided":
-        return torch.stack([scores, torch.from_numpy(array[..., ::-1].copy()).to(dtype)], dim=-1)[..., 0]
+        between = torch.from_numpy(array[:, ::-1].copy()).to(dtype)  # torch 2.6 does not flip unsigned integers
+        return torch.stack([scores, between], dim=-1)[..., 0]
     return scores.mT.contiguous().mT if layout == "transposed" else scores
 
 

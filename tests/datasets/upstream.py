@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rdata
-from rdata.conversion.to_r import DEFAULT_CLASS_MAP, build_r_object
-from rdata.parser import RObjectType
+import pytest
 
 from torchrank.datasets import catalogue
 from torchrank.datasets.sources import Source
@@ -34,19 +32,28 @@ class RMatrix:
     columns: list[str] | None = None
 
 
+def _writer() -> Any:
+    """The part of rdata that writes, which the package itself does not use: it came with 1.0, for Python 3.11."""
+    return pytest.importorskip("rdata.conversion.to_r", reason="this rdata does not write R files")
+
+
 def _to_r(matrix: RMatrix, converter: Any) -> Any:
+    from rdata.parser import RObjectType
+
     names = [None if n is None else np.array(n) for n in (matrix.rows, matrix.columns)]
     shape = np.array(matrix.values.shape, dtype=np.int32)
     values = np.ma.ravel(matrix.values, order="F")
     kind = RObjectType.INT if values.dtype.kind == "i" else RObjectType.REAL
     attributes = converter.convert_to_r_attributes({"dim": shape, "dimnames": names})
-    return build_r_object(kind, value=values, attributes=attributes)
+    return _writer().build_r_object(kind, value=values, attributes=attributes)
 
 
 def write_r(path: Path, objects: dict[str, Any]) -> None:
     """An R data file as R wrote them for many years: serialisation format 2; xz for .RData, gzip for .rda."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = {**DEFAULT_CLASS_MAP, RMatrix: _to_r}
+    known = {**_writer().DEFAULT_CLASS_MAP, RMatrix: _to_r}
+    import rdata
+
     rdata.write_rda(path, objects, compression=None, format_version=2, constructor_dict=known)
     content = path.read_bytes()
     path.write_bytes(lzma.compress(content, preset=0) if path.suffix == ".RData" else gzip.compress(content, 1))

@@ -21,7 +21,9 @@ def connected_groups(
     before = torch.arange(n, device=choices.order.device).sub(1).expand_as(choices.order).minimum(last_made)
     winner = choices.order.gather(-1, before.clamp(min=0))
     edges = (winner * n + choices.order)[choices.offered & (before >= 0)].unique().cpu().numpy()
-    graph = csr_array((np.ones(len(edges), bool), (edges // n, edges % n)), shape=(n, n))
+    # SciPy 1.11 takes no 64-bit indices here: it says so where nobody can catch it, and returns labels all the same.
+    start, end = (part.astype(np.int32) for part in np.divmod(edges, n))
+    graph = csr_array((np.ones(len(edges), bool), (start, end)), shape=(n, n))
     labels = connected_components(graph, directed=True, connection="strong")[1]
     groups: dict[int, list[int]] = {}
     for item, label in enumerate(labels.tolist()):

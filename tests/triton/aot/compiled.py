@@ -1,5 +1,6 @@
 """Compile kernels without a GPU and look at what came out."""
 
+import inspect
 import re
 import subprocess
 from dataclasses import dataclass
@@ -42,19 +43,7 @@ class Compiled:
 
 def compile_variant(variant: Variant, folder: Path) -> Compiled:
     """PTX, machine code and resources of one variant; ``folder`` takes the binary for the disassembler."""
-    names = variant.kernel.arg_names  # type: ignore[attr-defined]
-    divisible = [["tt.divisibility", 16]]
-    attributes = {
-        (position,): divisible
-        for position, name in enumerate(names)
-        if name in variant.even or (variant.types.get(name, "").startswith("*") and name not in variant.odd)
-    }
-    source = ASTSource(
-        variant.kernel,
-        {name: variant.types.get(name, "constexpr") for name in names},
-        constexprs=variant.constants,
-        attrs=attributes,
-    )
+    source = _source(variant)
     options = {"num_warps": variant.warps, "num_stages": variant.stages, "maxnreg": variant.registers}
     built = triton.compile(source, target=GPUTarget("cuda", variant.arch, 32), options=options)
     cubin = folder / "kernel.cubin"
@@ -64,6 +53,24 @@ def compile_variant(variant: Variant, folder: Path) -> Compiled:
     return Compiled(
         built.asm["ptx"], _cuobjdump("--dump-sass", cubin), int(usage[1]), int(usage[2]), built.metadata.shared
     )
+
+
+def _source(variant: Variant) -> ASTSource:
+    """What Triton compiles; 3.3 changed how constants and multiples of 16 are said."""
+    names = variant.kernel.arg_names  # type: ignore[attr-defined]
+    divisible = [
+        position
+        for position, name in enumerate(names)
+        if name in variant.even or (variant.types.get(name, "").startswith("*") and name not in variant.odd)
+    ]
+    types = {name: variant.types.get(name, "constexpr") for name in names}
+    if "constexprs" in inspect.signature(ASTSource).parameters:
+        attributes = {(position,): [["tt.divisibility", 16]] for position in divisible}
+        return ASTSource(variant.kernel, types, constexprs=variant.constants, attrs=attributes)
+    from triton.backends.compiler import AttrsDescriptor
+
+    attributes = AttrsDescriptor.from_hints(dict.fromkeys(divisible, 16))
+    return ASTSource(variant.kernel, types, constants=variant.constants, attrs=attributes)
 
 
 def _cuobjdump(option: str, cubin: Path) -> str:
