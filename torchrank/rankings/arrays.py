@@ -61,7 +61,8 @@ def as_array(values: Any, name: str, expected: str = _NUMBERS) -> Any:
     try:
         array = np.asarray(values)
         if array.dtype == np.float64 and not isinstance(values, (np.ndarray, np.generic)) and _may_be_rounded(array):
-            return np.asarray(values, dtype=object)
+            exact = values.astype(object) if hasattr(values, "astype") else values  # a data frame, column by column
+            return np.asarray(exact, dtype=object)
         return array
     except ValueError as error:
         raise ValueError(f"{name} does not hold {expected} ({error})") from None
