@@ -94,3 +94,34 @@ def test_no_regularisation_has_a_gradient_only_where_the_kernel_is_regular():
 def test_leave_out_predictions_carry_no_gradient():
     K = random_kernel(3, 3, 1).requires_grad_()
     assert not KroneckerEigh(K).loo(random_labels(3, 3), 1.0).requires_grad
+
+
+@pytest.mark.parametrize("solver", [kron_rls, kron_rank_rls])
+def test_every_mode_and_order(solver):
+    generator = torch.Generator().manual_seed(3)
+    Z = torch.randn(4, 3, generator=generator, dtype=torch.float64)
+    inputs = (Z @ Z.mT + torch.eye(4), torch.randn(4, 4, generator=generator, dtype=torch.float64), torch.tensor(0.7).double())
+
+    def duals(K, F, lam):
+        return solver((K + K.mT) / 2, None, F, lam)
+
+    def loss(K, F, lam):
+        return duals(K, F, lam).square().sum()
+
+    leaves = [value.clone().requires_grad_() for value in inputs]
+    assert torch.autograd.gradcheck(duals, leaves, check_forward_ad=True)
+    expected = torch.autograd.grad(loss(*leaves), leaves)
+    torch.testing.assert_close(torch.func.grad(loss, (0, 1, 2))(*inputs), expected)
+    torch.testing.assert_close(torch.func.jacfwd(loss, (0, 1, 2))(*inputs), expected)
+    assert torch.func.hessian(loss, 1)(*inputs).isfinite().all()
+    many = torch.stack([inputs[1], inputs[1].mT])
+    batch = torch.func.vmap(lambda F: solver(inputs[0], None, F, 1.0))(many)
+    torch.testing.assert_close(batch, torch.stack([solver(inputs[0], None, F, 1.0) for F in many]))
+    with pytest.raises(RuntimeError, match="vmap is for labels F"):
+        torch.func.vmap(lambda lam: _solved(inputs[0], inputs[1], lam))(torch.ones(2, dtype=torch.float64))
+
+
+def _solved(K, F, lam):
+    from torchrank.conditional.adjoint import solve_pairs
+
+    return solve_pairs(F, K, K, lam, lambda F, lam: F)

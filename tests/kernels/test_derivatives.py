@@ -190,6 +190,44 @@ def test_estimates_from_jitters_refuse_too():
             ask()
 
 
+ORDER = torch.arange(5, dtype=torch.float64)
+SEARCHED = {
+    "kemeny": (lambda x: torchrank.kemeny(x).scores, "piecewise constant"),
+    "kemeny, weights": (lambda w: torchrank.kemeny(X, w).scores, "piecewise constant"),
+    "copeland": (torchrank.copeland, "piecewise constant"),
+    "copeland, weights": (lambda w: torchrank.copeland(X, w), "piecewise constant"),
+    "to_positions": (torchrank.to_positions, "positions are piecewise constant"),
+    "Mallows": (lambda x: torchrank.Mallows(ORDER, 0.5).log_prob(x), "piecewise constant"),
+    "PlackettLuce": (lambda x: torchrank.PlackettLuce(ORDER).log_prob(x), "probabilities of rankings"),
+    "fit_mallows": (lambda w: torchrank.fit_mallows(X, w).lam, "fit_mallows searches"),
+    "two_step_rls": (lambda K: torchrank.two_step_rls(K, None, ORDER.diag(), 1.0, 1.0), "decomposition of kernels"),
+    "kron_iterative_rls": (lambda F: torchrank.kron_iterative_rls(ORDER.diag(), None, F).duals, "iterative_rls searches"),
+}
+
+
+@pytest.mark.parametrize(("function", "message"), SEARCHED.values(), ids=SEARCHED)
+def test_no_derivative_is_silently_0(function, message):
+    names = function.__code__.co_varnames if hasattr(function, "__code__") else ("x",)
+    at = {"w": torch.ones(3, dtype=torch.float64), "K": torch.eye(5).double(), "F": torch.eye(5).double()}.get(names[0], X)
+
+    def total(value):
+        return function(value).sum()
+
+    for ask in (
+        lambda: torch.func.grad(total)(at),
+        lambda: jvp(total, (at,), (torch.ones_like(at),)),
+        lambda: total(at.clone().requires_grad_()).backward(),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            ask()
+
+
+def test_borda_is_smooth_in_the_weights_in_every_mode():
+    w = torch.tensor([1.0, 2.0, 0.5], dtype=torch.float64, requires_grad=True)
+    for missing in ("ordinary", "interleaving", "topk"):
+        assert gradcheck(lambda w, missing=missing: borda(X, w, variant=missing), w, check_forward_ad=True)
+
+
 def test_what_is_refused_is_called_by_its_name():
     for function, name in ((borda, "Borda scores"), (HARD["diffusion_gram"], "values of the diffusion kernel")):
         with pytest.raises(RuntimeError, match=f"^{name} are piecewise constant"):

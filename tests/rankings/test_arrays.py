@@ -1,5 +1,7 @@
 """The one way in: numbers in any container are the numbers they are, or are refused by name."""
 
+import collections
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ import torch
 
 import torchrank
 from torchrank import from_orders, from_positions, kendall_gram, smoothed_kendall_gram
+from torchrank import datasets, estimators
 from torchrank.datasets import ranking_data, read_rankings
 from torchrank.rankings.arrays import as_tensor
 
@@ -145,3 +148,39 @@ def test_estimators_rank_large_integers_of_data_frames():
     frame.iloc[0, 0] = None
     with pytest.raises(ValueError, match=r"integers beyond 2\^53 beside NaN|NaN \(an unranked item\)"):
         RankingKMeans(2, random_state=0).fit(frame)
+
+
+def test_lists_of_tensors_of_different_kinds_are_refused():
+    with pytest.raises(TypeError, match=r"X is a list of tensors of different kinds, torch.float32 on cpu, torch.int64"):
+        kendall_gram([torch.tensor([16777216, 16777217, 16777219]), torch.tensor([1.0, 2, 3])])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: estimators.RankingKMeans(1).fit(X, sample_weight=WEIGHTS),
+        lambda: estimators.OneRank().fit(X[:, :2], list(MASKED)),
+        lambda: estimators.GramNormalizer().fit(np.ma.masked_array(np.eye(2), mask=np.eye(2))),
+        lambda: estimators.KroneckerRLS(nodes=MASKED).fit(np.array([[0, 1], [1, 0]]), [1.0, 2.0]),
+        lambda: datasets.drop_labels(MASKED, 0.1),
+        lambda: datasets.RankingData(X, ("a", "b", "c"), WEIGHTS),
+        lambda: kendall_gram(collections.deque(MASKED)),
+    ],
+)
+def test_masks_are_refused_by_estimators_and_data_sets_too(call):
+    with pytest.raises(TypeError, match=r"masked .* mask would be lost"):
+        call()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_results_tie_no_items(dtype):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        assert from_orders(torch.arange(3000)[None]).unique().numel() == 3000
+        X = torch.cat([-torch.arange(1, 129), torch.arange(1, 257)]).to(dtype)[None]
+        for function in (torchrank.borda, torchrank.copeland, lambda X: torchrank.kemeny(X).scores):
+            assert function(X).unique().numel() == 384
+            assert function(X.long()).unique().numel() == 384
+    finally:
+        torch.set_default_dtype(before)

@@ -10,7 +10,7 @@ from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.surroundings import in_plain_surroundings
-from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, real_dtype
+from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, count_dtype
 
 VARIANTS = ("ordinary", "interleaving", "topk")
 _REMEDY = 'pass variant="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'
@@ -61,7 +61,7 @@ def borda(X: Scores, weights: Matrix | None = None, *, variant: str = "ordinary"
     weight = weight / power_of_two(weight.detach().amax(dim=-1, keepdim=True))  # so that weights of any size have sums
     total = (weight[..., None, :] @ expected_sign_sums(ranks, variant)).squeeze(-2)
     votes = (n + 1) / 2 + total / weight.sum(dim=-1, keepdim=True) / 2
-    votes = merge_close(votes, _ROUNDING * n).to(real_dtype(scores, foreign=foreign))
+    votes = merge_close(votes, _ROUNDING * n).to(count_dtype(scores, foreign=foreign))
     votes = without_gradient(votes, scores, what="Borda scores are")
     return to_numpy(votes) if foreign else votes
 

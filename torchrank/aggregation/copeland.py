@@ -1,7 +1,10 @@
 """Copeland's rule: pairwise majorities won, less those lost."""
 
+from torch import Tensor
+
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_finite
 
@@ -41,4 +44,5 @@ def copeland(
     matrix = preferences.matrix.detach()
     beats = matrix - matrix.mT > tolerance * preferences.total[..., None, None].detach()
     won = (beats.sum(dim=-1) - beats.sum(dim=-2)).to(preferences.dtype)
+    won = without_gradient(won, preferences.matrix, X if isinstance(X, Tensor) else None, what="Copeland scores are")
     return to_numpy(won) if preferences.foreign else won

@@ -11,11 +11,12 @@ from torchrank.aggregation.local_search import local_order, order_cost
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
 from torchrank.rankings.arrays import Matrix, to_numpy
-from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.derivatives import plainly, without_gradient
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
 
 METHODS = ("auto", "local")
+_WHAT = "Kemeny scores are"
 
 
 class KemenyRanking(NamedTuple):
@@ -97,7 +98,9 @@ def kemeny(
         )
     )
     central = central._replace(
-        scores=central.scores.to(preferences.dtype),
+        scores=without_gradient(
+            central.scores.to(preferences.dtype), preferences.matrix, X if isinstance(X, Tensor) else None, what=_WHAT
+        ),
         cost=central.cost * preferences.unit,
         gap=central.gap * preferences.unit,
     )

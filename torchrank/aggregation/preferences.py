@@ -11,7 +11,7 @@ from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.surroundings import in_plain_surroundings
-from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, real_dtype
+from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, count_dtype
 
 REMEDY = (
     'pass missing="pairwise" to count the rankings that rank both items, "interleaving" if unranked items may be '
@@ -77,7 +77,7 @@ def weighed_preferences(X: Scores, weights: Matrix | None, missing: str) -> Pref
     if missing in KINDS:
         matrix = matrix + _across_ranked(ranks, weight, missing)
         matrix = matrix * (1 - torch.eye(ranks.shape[-1], dtype=torch.float64, device=ranks.device))
-    return Preferences(matrix, weight.sum(dim=-1), unit, real_dtype(scores, foreign=foreign), foreign)
+    return Preferences(matrix, weight.sum(dim=-1), unit, count_dtype(scores, foreign=foreign), foreign)
 
 
 def power_of_two(values: Tensor) -> Tensor:

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from torchrank.rankings.derivatives import needs_derivative
+
 
 def merge_close(
     scores: Tensor,  # (..., n)
@@ -17,4 +19,4 @@ def merge_close(
     starts_group[..., 1:] = values[..., 1:] - values[..., :-1] > tolerance
     least = torch.where(starts_group, values, -torch.inf).cummax(dim=-1).values
     merged = torch.empty_like(values).scatter_(-1, item, least)
-    return merged if not scores.requires_grad else scores + (merged - scores.detach())
+    return scores + (merged - scores.detach()) if needs_derivative(scores) else merged

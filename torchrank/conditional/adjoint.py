@@ -1,3 +1,5 @@
+# pyright: reportIncompatibleMethodOverride=false
+# Derivatives take one argument for each input of forward, as torch documents, not the base class's *args.
 """Gradients of solutions of ``K_start A K_end + lam A = F``, without differentiating an eigen-decomposition.
 
 The backward pass of an eigen-decomposition divides by differences of eigenvalues and gives NaN where they repeat. The
@@ -93,11 +95,15 @@ class _Attach(torch.autograd.Function):
 
 class _Solve(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, F: Tensor, K_start: Tensor, K_end: Tensor, lam: Tensor, solve: Solve) -> Tensor:
-        A = solve(F, lam)
-        ctx.save_for_backward(K_start, K_end, lam, A)
-        ctx.solve, ctx.shape = solve, F.shape
-        return A
+    def forward(F: Tensor, K_start: Tensor, K_end: Tensor, lam: Tensor, solve: Solve) -> Tensor:
+        return solve(F, lam)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        F, K_start, K_end, lam, ctx.solve = inputs
+        ctx.shape = F.shape
+        ctx.save_for_backward(K_start, K_end, lam, output)
+        ctx.save_for_forward(K_start, K_end, lam, output)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -109,3 +115,26 @@ class _Solve(torch.autograd.Function):
         if ctx.needs_input_grad[3]:
             d_lam = -(W * A).sum_to_size(lam.shape)
         return W.sum_to_size(ctx.shape), d_start, d_end, d_lam, None
+
+    @staticmethod
+    def jvp(
+        ctx: Any, F: Tensor | None, K_start: Tensor | None, K_end: Tensor | None, lam: Tensor | None, solve: None
+    ) -> Tensor:
+        """What moves on the right side, less what the moved system makes of the solution."""
+        start, end, at, A = ctx.saved_tensors
+        right = torch.zeros_like(A) if F is None else F.expand_as(A)
+        for part in (
+            None if K_start is None else (K_start + K_start.mT) / 2 @ A @ end,
+            None if K_end is None else start @ A @ (K_end + K_end.mT) / 2,
+            None if lam is None else lam * A,
+        ):
+            right = right if part is None else right - part
+        return solve_pairs(right, start, end, at, ctx.solve)
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], F: Tensor, K_start: Tensor, K_end: Tensor, lam: Tensor, solve: Solve
+    ) -> tuple[Tensor, int]:
+        if in_dims[0] is None or any(dim is not None for dim in in_dims[1:4]):
+            raise RuntimeError("vmap is for labels F; with several kernels or values of lam, call once for each")
+        return solve_pairs(F.movedim(in_dims[0], 0), K_start, K_end, lam, solve), 0

@@ -6,6 +6,7 @@ from torch import Tensor
 from torchrank.conditional.arguments import Array, kernel_pair, label_matrix, scalar_regularization, wrapper
 from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.linalg import Eigen, as_double, psd_eigh
+from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
@@ -94,7 +95,8 @@ def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array
     """
     labels, start, end, lams = _two_step(K_start, K_end, F, lam_start, lam_end)
     duals = _shifted_inverse(start, lams[0]) @ as_double(labels) @ _shifted_inverse(end, lams[1])
-    return wrapper(K_start, K_end, F)(duals.to(labels))
+    duals = not_followed(duals.to(labels), K_start, K_end, by="the decomposition of kernels in two_step_rls")
+    return wrapper(K_start, K_end, F)(duals)
 
 
 @in_plain_surroundings
@@ -125,7 +127,9 @@ def two_step_loo(
     labels, start, end, lams = _two_step(K_start, K_end, F, lam_start, lam_end)
     left = _leave_out(start, lams[0]) if exclude in ("start", "both") else _hat(start, lams[0])
     right = _leave_out(end, lams[1]) if exclude in ("end", "both") else _hat(end, lams[1])
-    return wrapper(K_start, K_end, F)((left @ as_double(labels) @ right.mT).to(labels))
+    predictions = (left @ as_double(labels) @ right.mT).to(labels)
+    predictions = not_followed(predictions, K_start, K_end, by="the decomposition of kernels in two_step_loo")
+    return wrapper(K_start, K_end, F)(predictions)
 
 
 def _two_step(

@@ -25,6 +25,7 @@ from torchrank.conditional.pair_kernels import EdgeProduct, apply_relation, chec
 from torchrank.conditional.systems import CompleteSystem, EdgeSystem
 from torchrank.linalg import as_double, check_psd, psd_eigh
 from torchrank.metrics import conditional_ranking_error
+from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
@@ -188,7 +189,8 @@ def kron_iterative_rls(
     outcome.solution.warn_unless_converged(f"kron_iterative_rls(loss={loss!r}, method={method!r})", settings.tol)
     pair_duals = apply_relation(outcome.duals, relation)
     two_sets = K_end is not None and K_end is not K_start
-    return outcome.fit(outcome.duals.to(labels), pair_duals, wrapper(K_start, K_end, F), two_sets=two_sets)
+    duals = not_followed(outcome.duals.to(labels), K_start, K_end, F, lam, by="kron_iterative_rls")
+    return outcome.fit(duals, pair_duals, wrapper(K_start, K_end, F), two_sets=two_sets)
 
 
 @in_plain_surroundings

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from torchrank.rankings.arrays import refuse_masks
+
 
 @dataclass(frozen=True, eq=False)
 class RankingData:
@@ -44,6 +46,8 @@ class RankingData:
     notes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in ("scores", "weights", "features", "classes"):
+            refuse_masks(getattr(self, name), name)
         if self.scores.ndim != 2:
             raise ValueError(f"scores has shape {self.scores.shape}; expected (rankings, items)")
         m, n = self.scores.shape

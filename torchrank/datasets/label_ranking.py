@@ -13,6 +13,7 @@ import numpy as np
 from torchrank.datasets.csv_table import read_csv
 from torchrank.datasets.data import RankingData
 from torchrank.datasets.ranking_strings import from_ranking_strings
+from torchrank.rankings.arrays import refuse_masks
 from torchrank.rankings.convert import from_orders, from_positions
 from torchrank.rankings.validate import check_at_least, check_choice, check_count, check_finite
 
@@ -103,6 +104,7 @@ def drop_labels(Y: Labels, rate: float, *, seed: int | np.random.Generator | Non
     if isinstance(Y, RankingData):
         return replace(Y, scores=drop_labels(Y.scores, rate, seed=seed))
     check_chance(rate, "rate")
+    refuse_masks(Y, "Y")
     scores = np.array(Y, dtype=np.float64)
     scores[np.random.default_rng(seed).random(scores.shape) < rate] = np.nan
     return scores

@@ -13,6 +13,7 @@ from torchrank.distributions.mallows_moments import log_partition, mean_distance
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_positive, refuse_ties
 
@@ -95,6 +96,7 @@ def fit_mallows(
     total = weight.sum(dim=-1)
     mean = (weight * distance).sum(dim=-1) / total
     lam = lam_of_mean_distance(mean, scores.shape[-1], max_lam)
+    lam, mean = (not_followed(value, X, weights, by="fit_mallows") for value in (lam, mean))
     fit = MallowsFit(
         center=middle,
         lam=lam,

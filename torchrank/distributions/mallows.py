@@ -11,6 +11,7 @@ from torchrank.distributions.support import RankingDistribution, ranking, scores
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import as_tensor
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import refuse_ties
 
@@ -100,7 +101,7 @@ class Mallows(RankingDistribution):
         samples = shape[: len(shape) - len(self.batch_shape)].numel()
         by_center = ranks.to(torch.float64).expand(*shape, n).reshape(samples, batch, n).transpose(0, 1)
         distance = kendall_distance(by_center, self.center.reshape(batch, 1, n))  # [batch, samples, 1]
-        return distance.squeeze(-1).mT.reshape(shape)
+        return without_gradient(distance.squeeze(-1).mT.reshape(shape), value, what="distances are")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Exact samples by repeated insertion: ``sample_shape + batch_shape + (n,)`` scores 1 to n.

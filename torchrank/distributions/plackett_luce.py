@@ -8,6 +8,7 @@ from torch.distributions import constraints
 
 from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, choices_of, log_prob
 from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking, scores_of_order
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
@@ -76,7 +77,8 @@ class PlackettLuce(RankingDistribution):
         Rankings of no item, and of one item out of those on offer, have probability 1.
         """
         ranks = self.ranks_of(value, REMEDY if self.missing == "raise" else "allow", UNTIED)
-        return log_prob(choices_of(ranks, self.missing), self.logits)
+        logs = log_prob(choices_of(ranks, self.missing), self.logits)
+        return without_gradient(logs, value, what="probabilities of rankings are")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Exact samples, the order of logits to which Gumbel noise was added: ``(..., n)`` scores 1 to n."""

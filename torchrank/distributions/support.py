@@ -8,6 +8,7 @@ from torch.distributions import Distribution, constraints
 
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import as_tensor
+from torchrank.rankings.derivatives import plainly
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import refuse_ties
 
@@ -62,7 +63,7 @@ class RankingDistribution(Distribution):
         rows = value if value.ndim > 1 else value[None]  # messages name rows
         ranks, _ = dense_ranks(rows, remedy if self._validate_args else "allow", "value")
         if self._validate_args:
-            refuse_ties(ranks, "value", ties_remedy)
+            plainly(lambda ranks: _without_ties(ranks, ties_remedy), ranks)
         return ranks.reshape(value.shape)
 
     def _expanded(
@@ -83,6 +84,11 @@ class RankingDistribution(Distribution):
         Distribution.__init__(new, batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
+
+
+def _without_ties(ranks: Tensor, remedy: str) -> Tensor:
+    refuse_ties(ranks, "value", remedy)
+    return ranks.new_zeros(ranks.shape[:1])
 
 
 def scores_of_order(

@@ -17,6 +17,7 @@ from torchrank.estimators.named_kernels import named_kernel
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
+from torchrank.rankings.arrays import refuse_masks
 from torchrank.rankings.surroundings import in_plain_surroundings
 
 
@@ -165,6 +166,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 vectors, which would have a negative squared norm.
         """
         with all_or_nothing(self):
+            refuse_masks(K, "K")
             K = validate_data(self, K, dtype=[np.float64, np.float32])
             if K.shape[0] != K.shape[1]:
                 raise ValueError(
@@ -195,6 +197,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 so small that the centred feature vector would have a negative squared norm.
         """
         check_is_fitted(self)
+        refuse_masks(K, "K")
         K = validate_data(self, K, reset=False, dtype=[np.float64, np.float32])
         if np.array_equal(K, self.K_fit_):
             return normalize_gram(self._train, self._train_norms) if self.scale else self._train.copy()

@@ -86,6 +86,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
 
     @staticmethod
     def _checked_weights(X: np.ndarray, sample_weight: Any) -> np.ndarray | None:
+        refuse_masks(sample_weight, "sample_weight")
         return None if sample_weight is None else _check_sample_weight(sample_weight, X)
 
     def _module(self, n_items: int) -> Any:

@@ -16,7 +16,7 @@ from torchrank.estimators.border import ENCODE, check_features
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
 from torchrank.metrics import concordance_index
-from torchrank.rankings.arrays import to_numpy
+from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
@@ -138,6 +138,8 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
 
     def _graph(self, X: np.ndarray) -> Graph:
         if self.nodes is not None:
+            refuse_masks(self.nodes, "nodes")
+            refuse_masks(self.end_nodes, "end_nodes")
             return graph_of_numbers(X, self.nodes, self.end_nodes)
         if self.end_nodes is not None:
             raise ValueError("end_nodes without nodes; pass the table of start nodes as nodes, the same for one set")

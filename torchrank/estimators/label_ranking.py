@@ -12,7 +12,7 @@ from torch import Tensor
 from torchrank.estimators.border import RANK, check_features, refuse_words
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.metrics.label_ranking import label_ranking_tau
-from torchrank.rankings.arrays import from_array
+from torchrank.rankings.arrays import from_array, refuse_masks
 from torchrank.rankings.surroundings import in_plain_surroundings
 
 
@@ -130,8 +130,7 @@ class LabelRankingClusterer(BaseEstimator):
 
 def _label_scores(Y: Any) -> np.ndarray:
     """A matrix of at least two columns; NaN allowed. Integers stay integers, which beyond 2^53 no float tells apart."""
-    if isinstance(Y, np.ma.MaskedArray):
-        raise TypeError("Y is a masked array, whose mask would be lost; pass Y.filled(np.nan)")
+    refuse_masks(Y, "Y")
     refuse_words(Y, "Y", RANK)
     options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "input_name": "Y"}
     scores = check_array(Y, ensure_2d=False, allow_nd=True, **options)

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -50,6 +51,10 @@ def _stacked(parts: Any, name: str) -> Tensor:
     shapes = [tuple(part.shape) for part in parts]
     if len(set(shapes)) > 1:
         raise ValueError(f"{name} is a list of tensors of shapes {shapes}; expected one shape")
+    kinds = {(part.dtype, part.device, part.layout) for part in parts}
+    if len(kinds) > 1:
+        kinds = sorted(f"{dtype} on {device}" for dtype, device, _ in kinds)
+        raise TypeError(f"{name} is a list of tensors of different kinds, {', '.join(kinds)}; expected one")
     return torch.stack([*parts])
 
 
@@ -72,9 +77,9 @@ def refuse_masks(values: Any, name: str) -> None:
     """Raise ``TypeError`` for masked arrays, also in lists: NumPy would forget their masks."""
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan)")
-    if isinstance(values, (list, tuple)):
+    if isinstance(values, Sequence) and not isinstance(values, str):
         for part in values:
-            if isinstance(part, (list, tuple)):
+            if isinstance(part, Sequence) and not isinstance(part, str):
                 refuse_masks(part, name)
             elif isinstance(part, np.ma.MaskedArray):
                 raise TypeError(

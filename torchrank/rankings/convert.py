@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchrank.rankings.arrays import Matrix, as_array, as_tensor, refuse_masks, to_numpy
-from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.derivatives import plainly, without_gradient
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import (
@@ -63,7 +63,7 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
         )
     listed = table >= 0
     places = torch.arange(table.shape[1], device=table.device)
-    dtype = torch.float64 if foreign else torch.get_default_dtype()
+    dtype = torch.float64 if foreign else torch.promote_types(torch.get_default_dtype(), torch.float32)
     score = (listed.sum(-1, keepdim=True) - places).to(dtype)
     scores = torch.full((table.shape[0], n + 1), torch.nan, dtype=dtype, device=table.device)
     scores.scatter_(1, torch.where(listed, table, n), score)  # padding goes to an item that is cut off
@@ -161,6 +161,7 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     scores, foreign = as_scores(X, "X")
     dtype = torch.float64 if foreign else torch.promote_types(real_dtype(scores, foreign=foreign), torch.float32)
     positions = plainly(lambda scores: _positions(scores, ties).to(dtype), scores)
+    positions = without_gradient(positions, scores, what="positions are")
     return to_numpy(positions) if foreign else positions
 
 

@@ -2,7 +2,7 @@
 # Derivatives take one argument for each input or output of forward, as torch documents, not the base class's *args.
 """What is piecewise constant in scores has no derivative, and says so when one is asked for, in every mode."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -18,17 +18,17 @@ class _PiecewiseConstant(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(what: str, result: Tensor, *scores: Tensor) -> Tensor:
+    def forward(message: str, result: Tensor, *scores: Tensor) -> Tensor:
         return result.view_as(result)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """Keeps what to call the result: there is no way back."""
-        ctx.what = inputs[0]
+        """Keeps what to say: there is no way back."""
+        ctx.message = inputs[0]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        raise RuntimeError(_refusal(ctx.what))
+        raise RuntimeError(ctx.message)
 
 
 class _InEveryMode(_PiecewiseConstant):
@@ -37,7 +37,7 @@ class _InEveryMode(_PiecewiseConstant):
     @staticmethod
     def jvp(ctx: Any, *tangents: Tensor | None) -> Any:
         if any(tangent is not None for tangent in tangents[2:]):
-            raise RuntimeError(_refusal(ctx.what))
+            raise RuntimeError(ctx.message)
         return tangents[1]
 
 
@@ -46,11 +46,21 @@ def without_gradient(result: Tensor, *scores: Tensor | None, what: str = KENDALL
 
     ``what`` starts the sentence "... piecewise constant in the scores".
     """
-    asking = [s for s in scores if s is not None and needs_derivative(s)]
+    return _refusing(result, scores, _refusal(what))
+
+
+def not_followed(result: Tensor, *inputs: Any, by: str) -> Tensor:
+    """``result`` of a search; ``RuntimeError`` where a derivative with respect to any of ``inputs`` is asked for."""
+    tensors = [value for value in inputs if isinstance(value, Tensor)]
+    return _refusing(result, tensors, f"{by} searches, and no derivative follows it: detach what it is given")
+
+
+def _refusing(result: Tensor, inputs: Sequence[Tensor | None], message: str) -> Tensor:
+    asking = [value for value in inputs if value is not None and needs_derivative(value)]
     if not asking:
         return result
     function = _PiecewiseConstant if torch.compiler.is_compiling() else _InEveryMode
-    return function.apply(what, result, *asking)
+    return function.apply(message, result, *asking)
 
 
 def needs_derivative(values: Tensor) -> bool:
@@ -65,7 +75,7 @@ def needs_derivative(values: Tensor) -> bool:
 def _refusal(what: str) -> str:
     return (
         f"{what} piecewise constant in the scores, so their derivative is zero or undefined: detach the scores "
-        "(X.detach()); lam and weights stay differentiable"
+        "(X.detach()); what a result is smooth in, such as lam or window, stays differentiable"
     )
 
 

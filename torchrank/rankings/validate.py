@@ -98,6 +98,11 @@ def real_dtype(scores: Tensor, *, foreign: bool) -> torch.dtype:
     return torch.float64 if foreign else torch.get_default_dtype()
 
 
+def count_dtype(scores: Tensor, *, foreign: bool) -> torch.dtype:
+    """The dtype of results that count: half precision has too few digits to tell thousands of items apart."""
+    return torch.promote_types(real_dtype(scores, foreign=foreign), torch.float32)
+
+
 def as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, bool]:
     """A Gram matrix as a tensor, and whether it came from outside torch.
 
