@@ -100,7 +100,11 @@ def test_leave_out_predictions_carry_no_gradient():
 def test_every_mode_and_order(solver):
     generator = torch.Generator().manual_seed(3)
     Z = torch.randn(4, 3, generator=generator, dtype=torch.float64)
-    inputs = (Z @ Z.mT + torch.eye(4), torch.randn(4, 4, generator=generator, dtype=torch.float64), torch.tensor(0.7).double())
+    inputs = (
+        Z @ Z.mT + torch.eye(4),
+        torch.randn(4, 4, generator=generator, dtype=torch.float64),
+        torch.tensor(0.7).double(),
+    )
 
     def duals(K, F, lam):
         return solver((K + K.mT) / 2, None, F, lam)
@@ -112,7 +116,9 @@ def test_every_mode_and_order(solver):
     assert torch.autograd.gradcheck(duals, leaves, check_forward_ad=True)
     expected = torch.autograd.grad(loss(*leaves), leaves)
     torch.testing.assert_close(torch.func.grad(loss, (0, 1, 2))(*inputs), expected)
-    torch.testing.assert_close(torch.func.jacfwd(loss, (0, 1, 2))(*inputs), expected)
+    torch.testing.assert_close(torch.func.jacfwd(loss, 1)(*inputs), expected[1])
+    slope = torch.func.jvp(loss, inputs, tuple(map(torch.ones_like, inputs)))[1]
+    torch.testing.assert_close(slope, sum(part.sum() for part in expected))
     assert torch.func.hessian(loss, 1)(*inputs).isfinite().all()
     many = torch.stack([inputs[1], inputs[1].mT])
     batch = torch.func.vmap(lambda F: solver(inputs[0], None, F, 1.0))(many)

@@ -201,14 +201,19 @@ SEARCHED = {
     "PlackettLuce": (lambda x: torchrank.PlackettLuce(ORDER).log_prob(x), "probabilities of rankings"),
     "fit_mallows": (lambda w: torchrank.fit_mallows(X, w).lam, "fit_mallows searches"),
     "two_step_rls": (lambda K: torchrank.two_step_rls(K, None, ORDER.diag(), 1.0, 1.0), "decomposition of kernels"),
-    "kron_iterative_rls": (lambda F: torchrank.kron_iterative_rls(ORDER.diag(), None, F).duals, "iterative_rls searches"),
+    "kron_iterative_rls": (
+        lambda F: torchrank.kron_iterative_rls(ORDER.diag(), None, F).duals,
+        "iterative_rls searches",
+    ),
 }
 
 
 @pytest.mark.parametrize(("function", "message"), SEARCHED.values(), ids=SEARCHED)
 def test_no_derivative_is_silently_0(function, message):
     names = function.__code__.co_varnames if hasattr(function, "__code__") else ("x",)
-    at = {"w": torch.ones(3, dtype=torch.float64), "K": torch.eye(5).double(), "F": torch.eye(5).double()}.get(names[0], X)
+    at = {"w": torch.ones(3, dtype=torch.float64), "K": torch.eye(5).double(), "F": torch.eye(5).double()}.get(
+        names[0], X
+    )
 
     def total(value):
         return function(value).sum()
