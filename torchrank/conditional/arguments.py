@@ -9,6 +9,7 @@ from torch import Tensor
 
 from torchrank.linalg import as_double, check_symmetric
 from torchrank.rankings.arrays import as_tensor, to_numpy
+from torchrank.rankings.derivatives import plainly
 
 Array: TypeAlias = Any  # NumPy array or tensor; results are of the kind that came in
 
@@ -167,9 +168,12 @@ def _same(result: Tensor) -> Tensor:
 
 
 def _refuse_non_finite(labels: Tensor, name: str, remedy: str) -> None:
-    if math.isfinite(float(labels.detach().sum())):
-        return
-    bad = (~labels.detach().isfinite()).nonzero()
-    if len(bad):
-        place = ", ".join(str(int(i)) for i in bad[0])
-        raise ValueError(f"{name}[{place}] is {labels.detach()[tuple(bad[0])].item()}; labels must be finite; {remedy}")
+    def check(labels: Tensor) -> Tensor:
+        if not math.isfinite(float(labels.sum())):
+            bad = (~labels.isfinite()).nonzero()
+            if len(bad):
+                place = ", ".join(str(int(i)) for i in bad[0])
+                raise ValueError(f"{name}[{place}] is {labels[tuple(bad[0])].item()}; labels must be finite; {remedy}")
+        return labels.new_zeros(labels.shape[:1])
+
+    plainly(check, labels)

@@ -36,14 +36,15 @@ class RankingMixture(DensityMixin, RankingClusterer):
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> float:
         """Mean of :meth:`score_samples`, in which rows count by ``sample_weight`` ``(m,)``, as in :meth:`fit`."""
+        check_is_fitted(self)
         return self.model_.mean_log_prob(*self._weighted_rows(X, sample_weight))
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """Bayesian information criterion of the model on rankings, lower = better; weights as in :meth:`fit`."""
+        check_is_fitted(self)
         return self.model_.bic(*self._weighted_rows(X, sample_weight))
 
     def _weighted_rows(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
-        check_is_fitted(self)
         X = self._validated(X, reset=False)
         return X, self._checked_weights(X, sample_weight)
 
