@@ -139,7 +139,7 @@ def test_masks_and_lengths_of_rows_are_not_lost():
     for function in (smoothed_kendall_gram, smoothed_features):
         with pytest.raises(TypeError, match="X is a masked array, whose mask would be lost"):
             function(np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]]), window=1.0)
-        with pytest.raises(ValueError, match="X does not hold scores .* one for every item of a row"):
+        with pytest.raises(ValueError, match=r"X does not hold scores .* one for every item of a row"):
             function([[1.0, 2.0], [1.0]], window=1.0)
 
 
