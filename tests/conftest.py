@@ -1,6 +1,7 @@
 """Settings of property tests, and the folder of real data."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,14 @@ def torch_repeats_warnings() -> Iterator[None]:
     torch.set_warn_always(True)
     yield
     torch.set_warn_always(before)
+
+
+@pytest.fixture(autouse=True)
+def distributions_check_their_arguments() -> Iterator[None]:
+    """As by default, whatever a test compiled: torch.compile turns these checks off for the whole process."""
+    yield
+    if "torch.distributions" in sys.modules:
+        sys.modules["torch.distributions"].Distribution.set_default_validate_args(__debug__)
 
 
 @pytest.fixture(scope="session")

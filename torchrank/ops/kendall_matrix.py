@@ -106,7 +106,8 @@ def _body(
         tuple(result.shape[1:]), symmetric=y is None, row_bytes=row_bytes, pair_bytes=pair_bytes, room=workspace // 2
     )
     counting = Counting(missing, method, workspace, progress and len(tiles) == 1, untied)
-    for tile in tqdm(tiles, desc="kendall_matrix", unit="tile", disable=not progress or len(tiles) == 1):
+    bar = tqdm(tiles, desc="kendall_matrix", unit="tile") if progress and len(tiles) > 1 else tiles
+    for tile in bar:
         rows = one.part(tile.batches, tile.rows)
         columns = None if two is None and tile.on_diagonal else (two or one).part(tile.batches, tile.columns)
         b, r, c = rows.strict.shape[0], rows.strict.shape[1], (columns or rows).strict.shape[1]
@@ -166,8 +167,7 @@ def _counter(missing: str, x: Tensor, quantity: Quantity) -> tuple[Counter, int,
 def _complete(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -> Counts:
     score, both = _op(x.ranks, None if y is None else y.ranks, quantity.needs_strict, counting)
     n = x.ranks.shape[2]
-    pairs = torch.full((1, 1, 1), n * (n - 1) // 2, dtype=torch.int64, device=score.device)
-    return Counts(score, x.strict[:, :, None], (y or x).strict[:, None, :], both, pairs)
+    return Counts(score, x.strict[:, :, None], (y or x).strict[:, None, :], both, n * (n - 1) // 2)
 
 
 def _pairwise(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -> Counts:
@@ -197,9 +197,8 @@ def _expected(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -
     one = prepared(x)
     two = None if y is None else prepared(y)
     product = expected_signs_product(one, two, counting.method, counting.workspace, counting.progress)
-    pairs = torch.full((1, 1, 1), n * (n - 1) // 2, dtype=torch.int64, device=product.device)
     self_y = (one if two is None else two).self_kernel
-    return Counts(product, one.self_kernel[:, :, None], self_y[:, None, :], product.new_empty(0), pairs)
+    return Counts(product, one.self_kernel[:, :, None], self_y[:, None, :], product.new_empty(0), n * (n - 1) // 2)
 
 
 def _op(x: Tensor, y: Tensor | None, strict: bool, counting: Counting) -> tuple[Tensor, Tensor]:

@@ -1,7 +1,6 @@
 """From pair counts to the numbers that users ask for: the one place where counts meet arithmetic, widened first."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -37,48 +36,55 @@ class Counts(NamedTuple):
     strict_x: Tensor  # sum of s^2, (b, m, 1) for complete rankings
     strict_y: Tensor  # sum of t^2, (b, 1, m2) for complete rankings
     strict_xy: Tensor  # sum of s^2 t^2: concordant + discordant; no elements unless asked for
-    pairs: Tensor  # number of pairs, n(n-1)/2 and (1, 1, 1) for complete rankings
+    pairs: Tensor | int  # number of pairs, n(n-1)/2 for complete rankings
 
-    def part(self, where: tuple[slice, slice, slice], dtype: torch.dtype) -> "Counts":
-        """Some of them, in float64 or int64: int32 holds the counts, but not twice their sums."""
-        return Counts(*(self._cut(part, where).to(dtype, copy=True) for part in self))
 
-    def _cut(self, part: Tensor, where: Iterable[slice]) -> Tensor:
-        if not part.numel():
+class _Wide:
+    """Some of the counts, each in float64 or int64 when asked for: int32 holds them, but not twice their sums."""
+
+    def __init__(self, counts: Counts, where: tuple[slice, slice, slice], dtype: torch.dtype) -> None:
+        self._counts, self._where, self._dtype = counts, where, dtype
+
+    def __getattr__(self, name: str) -> Any:
+        part = getattr(self._counts, name)
+        if isinstance(part, int):
             return part
-        return part[tuple(slice(None) if size == 1 else s for size, s in zip(part.shape, where, strict=True))]
+        cut = (slice(None) if size == 1 else s for size, s in zip(part.shape, self._where, strict=True))
+        return part[tuple(cut)].to(self._dtype, copy=True)
 
 
 def values(counts: Counts, where: tuple[slice, slice, slice], quantity: Quantity, lam: Tensor | None) -> list[Tensor]:
     """``quantity`` of a part of a tile, float64, or int64 for numbers of pairs; ``lam`` is ``(b,)``."""
     if quantity.name == "counts":
-        return _classes(counts.part(where, torch.int64))
-    c = counts.part(where, torch.float64)
+        return _classes(_Wide(counts, where, torch.int64))
+    c = _Wide(counts, where, torch.float64)
     if quantity.name in ("a", "b"):
         # The root of the product, not the product of roots: then equal counts give exactly 1.
-        scale = c.pairs if quantity.name == "a" else _root(c.strict_x * c.strict_y)
-        return [c.score.div_(scale.clamp_(min=1))]  # where the scale is 0, so is the score
+        scale = _at_least_1(c.pairs if quantity.name == "a" else _root(c.strict_x * c.strict_y))
+        return [c.score.div_(scale)]  # where the scale is 0, so is the score
     if quantity.tie_penalty == 0.25:  # n_d + t / 4 needs no joint ties: they cancel
         distance = c.score.mul_(-2).add_(c.strict_x).add_(c.strict_y).clamp_(min=0).div_(4)
     else:
-        one_sided = (c.strict_xy * -2).add_(c.strict_x).add_(c.strict_y)
-        distance = c.strict_xy.sub_(c.score).div_(2).add_(one_sided, alpha=quantity.tie_penalty)
+        both = c.strict_xy
+        one_sided = (both * -2).add_(c.strict_x).add_(c.strict_y)
+        distance = both.sub_(c.score).div_(2).add_(one_sided, alpha=quantity.tie_penalty)
     if quantity.normalize:
-        distance.div_(c.pairs.clamp_(min=1))
+        distance.div_(_at_least_1(c.pairs))
     if lam is not None:
         distance.mul_(-lam[where[0], None, None]).exp_()
     return [distance]
 
 
-def _classes(c: Counts) -> list[Tensor]:
+def _classes(c: _Wide) -> list[Tensor]:
     """Concordant, discordant, tied in x only, tied in y only, tied in both."""
-    return [
-        (c.strict_xy + c.score) // 2,
-        (c.strict_xy - c.score) // 2,
-        c.strict_y - c.strict_xy,
-        c.strict_x - c.strict_xy,
-        c.pairs - c.strict_x - c.strict_y + c.strict_xy,
-    ]
+    both, strict_x = c.strict_xy, c.strict_x
+    concordant = c.score.add_(both).bitwise_right_shift_(1)
+    tied_x = c.strict_y - both
+    return [concordant, both - concordant, tied_x, strict_x - both, c.pairs - strict_x - tied_x]
+
+
+def _at_least_1(scale: Tensor | int) -> Tensor | int:
+    return max(scale, 1) if isinstance(scale, int) else scale.clamp_(min=1)
 
 
 def _root(squared: Tensor) -> Tensor:
