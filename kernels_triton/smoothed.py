@@ -39,8 +39,8 @@ def launch(x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace:
     b, m, n = x.shape
     m2 = m if y is None else y.shape[1]
     out = torch.empty((b, m, m2), dtype=torch.float32, device=x.device)
-    if out.numel() == 0:
-        return out
+    if out.numel() == 0 or n < 2:
+        return out.zero_()  # one item makes no pair
     with _on_device(x):
         tile = tiles.smoothed_tile(_architecture(x), max(m, m2))
         rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
@@ -93,7 +93,7 @@ def launch_backward(
     n = x.shape[2]
     for_x, for_y = torch.zeros_like(x), torch.zeros_like(x[:0] if y is None else y)
     for_window = torch.zeros((), dtype=torch.float64, device=x.device)
-    if gradient.numel() == 0:
+    if gradient.numel() == 0 or n < 2:
         return for_x, for_y, for_window
     with _on_device(x):
         tile = tiles.smoothed_gradient_tile(_architecture(x))

@@ -49,24 +49,24 @@ def test_the_cases_are_of_many_kinds():
 
 
 @pytest.mark.parametrize("method", random_cases.METHODS)
-def test_a_pair_turned_round_is_found(method, monkeypatch, tmp_path, capsys):
+def test_a_count_off_by_one_is_found(method, monkeypatch, tmp_path, capsys):
     if method == "reference":
         right = op.reference_engine
 
         def wrong(*arguments):
             score, both = right(*arguments)
-            score[-1, -1, -1] += 2  # one pair turned round
+            score[-1, -1, -1] += 1
             return score, both
 
         monkeypatch.setattr(op, "reference_engine", wrong)
     else:
         count = engines._ENGINES[method]
 
-        def one_turned(job):
+        def off_by_one(job):
             count(job)
-            job.score[-1, -1, -1] += 2
+            job.score[-1, -1, -1] += 1
 
-        monkeypatch.setitem(engines._ENGINES, method, one_turned)
+        monkeypatch.setitem(engines._ENGINES, method, off_by_one)
     assert random_cases.main(["--cases", "300", "--method", method, "--out", str(tmp_path)]) == 1
     row = json.loads((tmp_path / "random_cases.jsonl").read_text().splitlines()[-1])
     assert row["mismatches"] > 0

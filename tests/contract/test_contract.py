@@ -219,6 +219,22 @@ def test_few_rows_and_none(call, m):
             np.testing.assert_allclose(doubles(got), doubles(expected)[first], rtol=1e-9, atol=1e-12)
 
 
+OF_TWO = [  # without laws and parts of a fixed number of items
+    pytest.param(call, id=name)
+    for name, call in EVERYTHING.items()
+    if call.pointwise and "X" in call.inputs and call.items and not call.tensors
+]
+
+
+@pytest.mark.parametrize("call", OF_TWO)
+def test_two_items_are_enough(call):
+    two = {n: a[:, :2] if n in "XY" else a[:2, :2] if n == "K" else a for n, a in call.inputs.items()}
+    expected = call.function(**plain_inputs(_with(call, two)))
+    assert all(np.isfinite(doubles(part)).all() for part in flat(expected))
+    assert_same(call.function(**{n: torch.from_numpy(a.copy()) for n, a in two.items()}), expected)
+    assert_same(call.function(**{n: a.tolist() for n, a in two.items()}), expected)
+
+
 BATCHES = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.batches]
 
 
@@ -319,6 +335,7 @@ def test_the_documentation_tells_the_number_of_cells():
             WEIGHED * 2,
             UNSCALED * 2,
             POINTWISE * 3,
+            OF_TWO,
             BATCHES * 2,
             MAPPED,
             DIFFERENTIATED,

@@ -99,6 +99,9 @@ def test_unknown_words_list_the_legal_ones(value):
         ("1", TypeError, "lam must be a number, got str '1'"),
         (None, TypeError, "lam must be a number, got NoneType None"),
         (True, TypeError, "lam must be a number, got bool True"),
+        (torch.tensor(True), TypeError, "lam has dtype torch.bool; expected real numbers"),
+        (torch.tensor(1j), TypeError, "lam has dtype torch.complex64; expected real numbers"),
+        (torch.ones(5), ValueError, r"lam has shape \(5,\), which does not broadcast with \(2, 2\)"),
     ],
 )
 def test_concentration_out_of_range(lam, error, message):

@@ -69,7 +69,7 @@ def all_pairs(
     if dtype is None:
         dtype = torch.promote_types(pair.dtype, torch.float32) if quantity.name == "distance" else pair.dtype
     if lam is not None:
-        lam = lam.to(x.device, torch.float64).expand(one.ranks.shape[0])
+        lam = lam.to(x.device, torch.float64, non_blocking=True).expand(one.ranks.shape[0])
     result = kendall_matrix(one, two, quantity, dtype, counting, lam)
     return without_gradient(result.reshape(result.shape[0], *shape), pair.X, pair.Y), pair
 

@@ -77,10 +77,10 @@ def values(counts: Counts, where: tuple[slice, slice, slice], quantity: Quantity
 
 def _classes(c: _Wide) -> list[Tensor]:
     """Concordant, discordant, tied in x only, tied in y only, tied in both."""
-    both, strict_x = c.strict_xy, c.strict_x
-    concordant = c.score.add_(both).bitwise_right_shift_(1)
+    both, score, strict_x = c.strict_xy, c.score, c.strict_x
+    concordant, discordant = (both + score).bitwise_right_shift_(1), (both - score).bitwise_right_shift_(1)
     tied_x = c.strict_y - both
-    return [concordant, both - concordant, tied_x, strict_x - both, c.pairs - strict_x - tied_x]
+    return [concordant, discordant, tied_x, strict_x - both, c.pairs - strict_x - tied_x]
 
 
 def _at_least_1(scale: Tensor | int) -> Tensor | int:

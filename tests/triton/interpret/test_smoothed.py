@@ -194,3 +194,10 @@ def test_what_is_left_to_plain_torch():
     assert not smoothed.suits(x.expand(1, 1, 2**22 + 1), 1.0)
     assert not smoothed.suits(x, 5e-324)
     assert not smoothed.suits(x, 1e300)
+
+
+def test_one_item_makes_no_pair():
+    x = torch.randn(1, 3, 1)
+    assert torch.equal(smoothed.launch(x, None, window=1.0, noise="uniform", workspace=2**20), torch.zeros(1, 3, 3))
+    gradients = smoothed.launch_backward(torch.ones(1, 3, 3), x, None, window=1.0, noise="uniform", workspace=2**20)
+    assert not any(gradient.any() for gradient in gradients)
