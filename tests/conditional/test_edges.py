@@ -270,7 +270,9 @@ def test_gradients(relation, loss, direction):
     inputs = (X, random_labels(len(EDGES)), torch.tensor(0.8, dtype=torch.float64))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last digit of so small a tolerance may not be reached
-        assert torch.autograd.gradcheck(duals, tuple(x.requires_grad_() for x in inputs), atol=1e-6)
+        leaves = tuple(x.requires_grad_() for x in inputs)
+        assert torch.autograd.gradcheck(duals, leaves, atol=1e-6, check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(duals, leaves, atol=1e-5, check_fwd_over_rev=True)
 
 
 def test_gradients_of_pair_duals_of_two_domains():

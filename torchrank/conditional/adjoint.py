@@ -11,11 +11,10 @@ Kernel matrices are symmetric, so their gradients are symmetrised; a step along 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 Solve = Callable[[Tensor, Tensor], Tensor]
 
@@ -48,9 +47,9 @@ def attach_gradients(
     K_end: Tensor,
     lam: Tensor,
     solve: Callable[[Tensor], Tensor],
-    to_matrix: Callable[[Tensor], Tensor],
+    edges: "EdgeMaps",
 ) -> Tensor:
-    """Duals ``(q,)`` of edges that an iteration has found, with first derivatives for labels, kernels and ``lam``.
+    """Duals ``(q,)`` that an iteration has found, with derivatives of any order for labels, kernels and ``lam``.
 
     Args:
         duals: ``solve(y)``.
@@ -59,38 +58,68 @@ def attach_gradients(
         K_end: ``(n, n)``.
         lam: a number.
         solve: labels to duals, a symmetric linear operator.
-        to_matrix: sums ``(q,)`` duals into the ``(m, n)`` matrix ``A`` with predictions ``K_start A K_end``.
+        edges: between duals and the ``(m, n)`` matrix ``A`` with predictions ``K_start A K_end``.
     """
-    return _Attach.apply(duals, y, K_start, K_end, lam, solve, to_matrix)
+    return _Attach.apply(duals.detach(), y, K_start, K_end, lam, solve, edges)
+
+
+class EdgeMaps(NamedTuple):
+    """Two linear maps, each the transpose of the other."""
+
+    to_matrix: Callable[[Tensor], Tensor]  # sums duals (q,) into (m, n)
+    of_matrix: Callable[[Tensor], Tensor]  # takes (q,) out of (m, n)
 
 
 class _Attach(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
         duals: Tensor,
         y: Tensor,
         K_start: Tensor,
         K_end: Tensor,
         lam: Tensor,
         solve: Callable[[Tensor], Tensor],
-        to_matrix: Callable[[Tensor], Tensor],
+        edges: EdgeMaps,
     ) -> Tensor:
-        ctx.save_for_backward(duals, K_start, K_end)
-        ctx.solve, ctx.to_matrix = solve, to_matrix
         return duals.clone()
 
     @staticmethod
-    @once_differentiable
-    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
-        ctx: Any, *grads: Tensor
-    ) -> tuple[Tensor | None, ...]:
-        duals, K_start, K_end = ctx.saved_tensors
-        w = ctx.solve(grads[0])
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _, _, *tensors, ctx.solve, ctx.edges = inputs
+        ctx.save_for_backward(*tensors, output)
+        ctx.save_for_forward(*tensors, output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        K_start, K_end, lam, duals = ctx.saved_tensors
+        w = attach_gradients(ctx.solve(grads[0].detach()), grads[0], K_start, K_end, lam, ctx.solve, ctx.edges)
         d_start = d_end = None
         if ctx.needs_input_grad[2] or ctx.needs_input_grad[3]:
-            d_start, d_end = kernel_gradients(ctx.to_matrix(w), ctx.to_matrix(duals), K_start, K_end)
-        return None, w, d_start, d_end, -w.dot(duals).double(), None, None
+            W, A = ctx.edges.to_matrix(w), ctx.edges.to_matrix(duals)
+            d_start, d_end = kernel_gradients(W, A, K_start, K_end)
+        return None, w, d_start, d_end, -(w * duals).sum().double(), None, None
+
+    @staticmethod
+    def jvp(
+        ctx: Any,
+        duals: None,
+        y: Tensor | None,
+        K_start: Tensor | None,
+        K_end: Tensor | None,
+        lam: Tensor | None,
+        solve: None,
+        edges: None,
+    ) -> Tensor:
+        start, end, at, found = ctx.saved_tensors
+        right = torch.zeros_like(found) if y is None else y.to(found.dtype)
+        A = ctx.edges.to_matrix(found)
+        if K_start is not None:
+            right = right - ctx.edges.of_matrix((K_start + K_start.mT) / 2 @ A @ end)
+        if K_end is not None:
+            right = right - ctx.edges.of_matrix(start @ A @ (K_end + K_end.mT) / 2)
+        if lam is not None:
+            right = right - lam.to(found.dtype) * found
+        return attach_gradients(ctx.solve(right.detach()), right, start, end, at, ctx.solve, ctx.edges)
 
 
 class _Solve(torch.autograd.Function):

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from torchrank.conditional.adjoint import attach_gradients
+from torchrank.conditional.adjoint import EdgeMaps, attach_gradients
 from torchrank.conditional.arguments import (
     DIRECTIONS,
     LOSSES,
@@ -118,6 +118,7 @@ def kron_edge_rls(
     outcome.solution.warn_unless_converged(f"kron_edge_rls(loss={loss!r}, method={method!r})", settings.tol)
     duals = outcome.duals
     to_matrix = partial(_pair_duals, pairs, (len(start), len(end)), relation)
+    of_matrix = partial(_edge_entries, pairs, relation)
     if outcome.solution.converged and validation is None:
         adjoint = replace(settings, callback=None)
 
@@ -126,7 +127,7 @@ def kron_edge_rls(
             backward.solution.warn_unless_converged("the gradient of kron_edge_rls", settings.tol)
             return backward.duals
 
-        duals = attach_gradients(duals, labels, start, end, lam_, solve, to_matrix)
+        duals = attach_gradients(duals, labels, start, end, lam_, solve, EdgeMaps(to_matrix, of_matrix))
     two_sets = K_end is not None and K_end is not K_start
     return outcome.fit(duals, as_double(to_matrix(duals)), wrapper(K_start, K_end, edges, y), two_sets=two_sets)
 
@@ -244,6 +245,11 @@ def _held_out_error(scores: EdgeProduct, labels: Tensor, groups: Tensor | None, 
     if groups is None:
         return float(as_double(predicted - labels).square().mean())
     return conditional_ranking_error(labels, predicted, groups).pooled
+
+
+def _edge_entries(pairs: Tensor, relation: str, matrix: Tensor) -> Tensor:
+    """What the transpose of :func:`_pair_duals` makes of a matrix: entries of its part of the relation's symmetry."""
+    return apply_relation(matrix, relation)[pairs[0], pairs[1]]
 
 
 def _pair_duals(pairs: Tensor, shape: tuple[int, int], relation: str, duals: Tensor) -> Tensor:
