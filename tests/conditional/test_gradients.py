@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from tests.oracles.conditional import edge_duals, random_kernel, random_labels
-from torchrank.conditional import KroneckerEigh, kron_rank_rls, kron_rls
+from torchrank.conditional import KroneckerEigh, kron_rank_rls, kron_rls, two_step_loo, two_step_rls
 
 SOLVERS = {
     "regression": lambda Ks, Ke, F, lam: kron_rls(Ks, Ke, F, lam),
@@ -125,6 +125,28 @@ def test_every_mode_and_order(solver):
     torch.testing.assert_close(batch, torch.stack([solver(inputs[0], None, F, 1.0) for F in many]))
     with pytest.raises(RuntimeError, match="vmap is for labels F"):
         torch.func.vmap(lambda lam: _solved(inputs[0], inputs[1], lam))(torch.ones(2, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("solver", [two_step_rls, two_step_loo])
+@pytest.mark.parametrize("shared", [True, False])
+def test_two_steps_are_differentiable_in_everything(solver, shared):
+    generator = torch.Generator().manual_seed(4)
+    X, Z, F = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((4, 2), (3, 3), (4, 3)))
+    F = F @ F.mT if shared else F
+
+    def result(X, Z, F, start, end):
+        K = X @ X.mT
+        return solver(K, None if shared else Z @ Z.mT, F, start, end)
+
+    lams = (torch.tensor(0.7, dtype=torch.float64), torch.tensor(1.3, dtype=torch.float64))
+    leaves = [value.clone().requires_grad_() for value in (X, Z, F, *lams)]
+    used = leaves if not shared else [leaves[0], *leaves[2:]]
+
+    def of_used(*values):
+        return result(*values) if not shared else result(values[0], Z, *values[1:])
+
+    assert torch.autograd.gradcheck(of_used, used, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(of_used, used)
 
 
 def _solved(K, F, lam):

@@ -200,7 +200,6 @@ SEARCHED = {
     "Mallows": (lambda x: torchrank.Mallows(ORDER, 0.5).log_prob(x), "piecewise constant"),
     "PlackettLuce": (lambda x: torchrank.PlackettLuce(ORDER).log_prob(x), "probabilities of rankings"),
     "fit_mallows": (lambda w: torchrank.fit_mallows(X, w).lam, "fit_mallows searches"),
-    "two_step_rls": (lambda K: torchrank.two_step_rls(K, None, ORDER.diag(), 1.0, 1.0), "decomposition of kernels"),
     "kron_iterative_rls": (
         lambda F: torchrank.kron_iterative_rls(ORDER.diag(), None, F).duals,
         "iterative_rls searches",

@@ -1,12 +1,14 @@
 """Conditional ranking on complete graphs as functions: kernels and labels in, dual coefficients out."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
+from torchrank.conditional.adjoint import solve_pairs
 from torchrank.conditional.arguments import Array, kernel_pair, label_matrix, scalar_regularization, wrapper
 from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.linalg import Eigen, as_double, psd_eigh
-from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
@@ -93,10 +95,9 @@ def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array
         TypeError: dtypes other than float32 and float64, or mixed ones.
         ValueError: a kernel that is not symmetric positive semi-definite, labels of another shape or NaN, negative lam.
     """
-    labels, start, end, lams = _two_step(K_start, K_end, F, lam_start, lam_end)
-    duals = _shifted_inverse(start, lams[0]) @ as_double(labels) @ _shifted_inverse(end, lams[1])
-    duals = not_followed(duals.to(labels), K_start, K_end, by="the decomposition of kernels in two_step_rls")
-    return wrapper(K_start, K_end, F)(duals)
+    labels, start, end = _two_step(K_start, K_end, F, lam_start, lam_end)
+    duals = start.inverse @ as_double(labels) @ end.inverse
+    return wrapper(K_start, K_end, F)(duals.to(labels))
 
 
 @in_plain_surroundings
@@ -124,39 +125,45 @@ def two_step_loo(
         ValueError: as :func:`two_step_rls`; an unknown ``exclude``; lam = 0 with a singular kernel on a side left out.
     """
     check_choice(exclude, "exclude", ("start", "end", "both"))
-    labels, start, end, lams = _two_step(K_start, K_end, F, lam_start, lam_end)
-    left = _leave_out(start, lams[0]) if exclude in ("start", "both") else _hat(start, lams[0])
-    right = _leave_out(end, lams[1]) if exclude in ("end", "both") else _hat(end, lams[1])
-    predictions = (left @ as_double(labels) @ right.mT).to(labels)
-    predictions = not_followed(predictions, K_start, K_end, by="the decomposition of kernels in two_step_loo")
-    return wrapper(K_start, K_end, F)(predictions)
+    labels, start, end = _two_step(K_start, K_end, F, lam_start, lam_end)
+    left = _leave_out(start) if exclude in ("start", "both") else start.kernel @ start.inverse
+    right = _leave_out(end) if exclude in ("end", "both") else end.kernel @ end.inverse
+    return wrapper(K_start, K_end, F)((left @ as_double(labels) @ right.mT).to(labels))
+
+
+class _Side(NamedTuple):
+    """One step of two, in float64."""
+
+    kernel: Tensor  # (p, p)
+    inverse: Tensor  # (K + lam I)^-1, differentiable; where that is singular, the pseudo-inverse
+    singular: bool
 
 
 def _two_step(
     K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array
-) -> tuple[Tensor, Eigen, Eigen, tuple[Tensor, Tensor]]:
+) -> tuple[Tensor, _Side, _Side]:
     start, end = kernel_pair(K_start, K_end)
     labels = label_matrix(F, (len(start), len(end)), start)
     start_eigen = psd_eigh(start, "K_start")
     end_eigen = start_eigen if end is start else psd_eigh(end, "K_end")
     like = start_eigen.values
     lams = scalar_regularization(lam_start, like, "lam_start"), scalar_regularization(lam_end, like, "lam_end")
-    return labels, start_eigen, end_eigen, lams
+    return labels, _side(start, start_eigen, lams[0]), _side(end, end_eigen, lams[1])
 
 
-def _shifted_inverse(side: Eigen, lam: Tensor) -> Tensor:
-    shifted = side.values + lam
-    return (side.vectors * torch.where(shifted > 0, shifted.reciprocal(), 0.0)) @ side.vectors.mT
+def _side(K: Tensor, eigen: Eigen, lam: Tensor) -> _Side:
+    def solve(F: Tensor, lam: Tensor) -> Tensor:
+        shifted = eigen.values + lam
+        return (eigen.vectors * torch.where(shifted > 0, shifted.reciprocal(), 0.0)) @ (eigen.vectors.mT @ F)
+
+    kernel, identity = as_double(K), torch.eye(len(K), dtype=torch.float64, device=K.device)
+    singular = not bool((eigen.values + lam.detach() > 0).all())
+    return _Side(kernel, solve_pairs(identity, kernel, identity, lam, solve), singular)
 
 
-def _hat(side: Eigen, lam: Tensor) -> Tensor:
-    shifted = side.values + lam
-    return (side.vectors * torch.where(shifted > 0, side.values / shifted, 0.0)) @ side.vectors.mT
-
-
-def _leave_out(side: Eigen, lam: Tensor) -> Tensor:
+def _leave_out(side: _Side) -> Tensor:
     """Row i gives the prediction for node i by the others: ``I - P / diag(P)`` with ``P = (K + lam I)^-1``."""
-    if not bool((side.values + lam > 0).all()):
+    if side.singular:
         raise ValueError("lam=0 with a singular kernel: leave-out predictions are not determined; use a positive lam")
-    P = _shifted_inverse(side, lam)
+    P = side.inverse
     return torch.eye(len(P), dtype=P.dtype, device=P.device) - P / P.diagonal()[:, None]
