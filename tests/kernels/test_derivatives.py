@@ -199,6 +199,7 @@ SEARCHED = {
     "to_positions": (torchrank.to_positions, "positions are piecewise constant"),
     "Mallows": (lambda x: torchrank.Mallows(ORDER, 0.5).log_prob(x), "piecewise constant"),
     "PlackettLuce": (lambda x: torchrank.PlackettLuce(ORDER).log_prob(x), "probabilities of rankings"),
+    "fit_plackett_luce": (lambda w: torchrank.fit_plackett_luce(X, w, prior=0.1).logits, "fit_plackett_luce searches"),
     "fit_mallows": (lambda w: torchrank.fit_mallows(X, w).lam, "fit_mallows searches"),
     "kron_iterative_rls": (
         lambda F: torchrank.kron_iterative_rls(ORDER.diag(), None, F).duals,
@@ -247,6 +248,10 @@ def test_what_is_refused_is_called_by_its_name():
         pytest.param(torchrank.to_orders, id="to_orders"),
         pytest.param(torchrank.to_positions, id="to_positions"),
         pytest.param(torchrank.copeland, id="copeland"),
+        pytest.param(lambda x: torchrank.kemeny(x).scores, id="kemeny"),
+        pytest.param(lambda x: torchrank.from_positions(x.argsort(-1) + 1, ties="raise"), id="from_positions"),
+        pytest.param(lambda x: torchrank.Mallows(ORDER, 0.5).log_prob(x), id="Mallows"),
+        pytest.param(lambda x: torchrank.PlackettLuce(ORDER).log_prob(x), id="PlackettLuce"),
     ],
 )
 def test_vmap_of_hard_counts_is_a_stack_of_calls(function):

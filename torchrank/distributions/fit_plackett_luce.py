@@ -21,7 +21,7 @@ from torchrank.distributions.choices import (
 from torchrank.distributions.connectivity import refuse_no_maximum
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
-from torchrank.rankings.derivatives import not_followed
+from torchrank.rankings.derivatives import not_followed, plainly
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
@@ -123,16 +123,22 @@ def fit_plackett_luce(
     weight = as_weights(weights, scores).detach()
     if weight.ndim != 1:
         raise ValueError(f"weights has shape {tuple(weight.shape)}; expected one weight for each ranking")
-    ranks, _ = dense_ranks(scores.detach(), REMEDY if missing == "raise" else "allow", "X")
-    refuse_ties(ranks, "X", UNTIED)
-    used = weight > 0
-    choices, weight = choices_of(ranks[used], missing), weight[used]
-    if prior == 0:
-        refuse_no_maximum(choices)
-    problem = _Problem(_in_blocks(choices, weight), float(prior))
-    worths = torch.full((scores.shape[-1],), 1 / scores.shape[-1], dtype=torch.float64, device=scores.device)
-    fit = _ascend(problem, worths, method, float(weight.sum()), tol, max_iter)
-    fit = fit._replace(logits=not_followed(fit.logits, X, weights, by="fit_plackett_luce"))
+    found: list[PlackettLuceFit] = []
+
+    def search(scores: Tensor, weight: Tensor) -> Tensor:
+        ranks, _ = dense_ranks(scores, REMEDY if missing == "raise" else "allow", "X")
+        refuse_ties(ranks, "X", UNTIED)
+        used = weight > 0
+        choices, weight = choices_of(ranks[used], missing), weight[used]
+        if prior == 0:
+            refuse_no_maximum(choices)
+        problem = _Problem(_in_blocks(choices, weight), float(prior))
+        worths = torch.full((scores.shape[-1],), 1 / scores.shape[-1], dtype=torch.float64, device=scores.device)
+        found.append(_ascend(problem, worths, method, float(weight.sum()), tol, max_iter))
+        return found[0].logits
+
+    logits = plainly(search, scores, weight)
+    fit = found[0]._replace(logits=not_followed(logits, X, weights, by="fit_plackett_luce"))
     return fit if not foreign else fit._replace(**{name: to_numpy(getattr(fit, name)) for name in _ARRAYS})
 
 

@@ -126,6 +126,15 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     missing = table.isnan()
     if unranked is not None:
         missing = missing | (table == unranked)
+    plainly(lambda table, missing: _check_positions(table, missing, unranked), table, missing)
+    scores = (table.shape[-1] + 1 - table.to(torch.float64)).masked_fill(missing, torch.nan)
+    if ties == "raise":
+        plainly(_check_untied, scores)
+    return to_numpy(scores) if foreign else scores
+
+
+def _check_positions(table: Tensor, missing: Tensor, unranked: float | None) -> Tensor:
+    """Raise where a position is below 1; gives the table back."""
     wrong = ~missing & (table < 1)
     if bool(wrong.any()):
         *row, item = (int(i) for i in wrong.nonzero()[0])
@@ -134,10 +143,12 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
         if value % 1 > 0:
             hint = "; scores, larger = preferred, need no conversion"
         raise ValueError(f"positions has {value:g} at row {place_of(row)}, item {item}; the best is 1{hint}")
-    scores = (table.shape[-1] + 1 - table.to(torch.float64)).masked_fill(missing, torch.nan)
-    if ties == "raise":
-        refuse_ties(dense_ranks(sortable(scores))[0], "positions", "pass ties='allow' if they are meant")
-    return to_numpy(scores) if foreign else scores
+    return table
+
+
+def _check_untied(scores: Tensor) -> Tensor:
+    refuse_ties(dense_ranks(sortable(scores))[0], "positions", "pass ties='allow' if they are meant")
+    return scores
 
 
 @in_plain_surroundings
