@@ -1,5 +1,8 @@
 """Sphinx configuration of the documentation."""
 
+import shutil
+from pathlib import Path
+
 import torchrank
 
 project = "torchrank"
@@ -12,6 +15,10 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks are shown with the outputs they are stored with; tests run them
 exclude_patterns = ["_build"]
+# Sphinx reads nothing outside its folder, and notebooks lie at the top level, where people look for them.
+_here = Path(__file__).resolve().parent
+shutil.copytree(_here.parent / "notebooks", _here / "notebooks", dirs_exist_ok=True)
+
 html_theme = "furo"
 html_title = f"torchrank {release}"
 html_copy_source = False

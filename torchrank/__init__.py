@@ -10,9 +10,6 @@ from torchrank.classification import (
     top_scoring_pairs,
 )
 from torchrank.clustering import KernelKMeans, RankingKMeans
-from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
-from torchrank.clustering.pruned_rank_tree import pruned_rank_tree
-from torchrank.clustering.rank_tree import RankTree, rank_tree
 from torchrank.conditional import (
     KroneckerEigh,
     KroneckerRLS,
@@ -24,23 +21,41 @@ from torchrank.conditional import (
     two_step_rls,
 )
 from torchrank.distributions import Mallows, PlackettLuce, fit_mallows, fit_plackett_luce
-from torchrank.kernels.diffusion import diffusion_gram
-from torchrank.kernels.kendall import PairCounts, kendall_distance, kendall_features, kendall_gram, pair_counts
-from torchrank.kernels.long_lists import partial_kendall_gram
-from torchrank.kernels.mallows import mallows_gram
-from torchrank.kernels.modules import KendallKernel, MallowsKernel
-from torchrank.kernels.multivariate import MultivariateKernel, multivariate_gram
-from torchrank.kernels.normalize import center_gram, normalize_gram
-from torchrank.kernels.smoothed import smoothed_features, smoothed_kendall_gram
-from torchrank.kernels.smoothed_module import SmoothedKendallKernel
-from torchrank.kernels.smoothed_sampling import monte_carlo_bound, monte_carlo_samples
-from torchrank.kernels.weighted_pairs import polynomial_gram
-from torchrank.models.kernel_gaussian_mixture import KernelGaussianMixture
-from torchrank.models.kernel_mallows_mixture import KernelMallowsMixture
-from torchrank.models.mallows_mixture import MallowsMixture
-from torchrank.models.mm_pl import MMPL
-from torchrank.models.mm_pl_settings import EMSettings
-from torchrank.rankings.convert import from_orders, from_positions, to_orders, to_positions
+from torchrank.kernels import (
+    KendallKernel,
+    MallowsKernel,
+    MultivariateKernel,
+    PairCounts,
+    SmoothedKendallKernel,
+    center_gram,
+    diffusion_gram,
+    kendall_distance,
+    kendall_features,
+    kendall_gram,
+    mallows_gram,
+    monte_carlo_bound,
+    monte_carlo_samples,
+    multivariate_gram,
+    normalize_gram,
+    pair_counts,
+    partial_kendall_gram,
+    polynomial_gram,
+    smoothed_features,
+    smoothed_kendall_gram,
+)
+from torchrank.label_ranking import (
+    MMPL,
+    EMSettings,
+    RankTree,
+    kmeans_then_rank,
+    naive_kmeans,
+    one_rank,
+    pruned_rank_tree,
+    rank_clustering_tree,
+    rank_tree,
+)
+from torchrank.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
+from torchrank.rankings import from_orders, from_positions, to_orders, to_positions
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name like others
     "AllPairsMajorityVote",

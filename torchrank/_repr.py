@@ -14,7 +14,7 @@ def short_repr(self: Any) -> str:
     every iteration, by how many there are, the first and the last. Classes take it by ``__repr__ = short_repr``.
 
     Example:
-        >>> from torchrank.models.em import MixtureFit
+        >>> from torchrank.mixtures.em import MixtureFit
         >>> MixtureFit(-2.25, (-9.5, -2.5, -2.25), n_iter=3, converged=True, objectives=())
         MixtureFit(log_likelihood=-2.25, trace=<3 values, -9.5 to -2.25>, n_iter=3, converged=True, objectives=())
     """

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from benchmarks.papers.label_ranking_data import LabelRankingSet
 from torchrank import MMPL
-from torchrank.clustering.label_ranking_baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
-from torchrank.clustering.pruned_rank_tree import pruned_rank_tree
-from torchrank.clustering.rank_tree import rank_tree
+from torchrank.label_ranking.baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
+from torchrank.label_ranking.pruned_rank_tree import pruned_rank_tree
+from torchrank.label_ranking.rank_tree import rank_tree
+from torchrank.label_ranking.settings import EMSettings
 from torchrank.metrics import discordant_shares, label_ranking_loss
-from torchrank.models.mm_pl_settings import EMSettings
 
 K = 10
 

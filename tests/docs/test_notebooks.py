@@ -13,7 +13,8 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 LARGEST = 150_000  # bytes of all pictures of a notebook
 METADATA = {
@@ -165,8 +166,8 @@ def test_is_stored_executed_and_clean(path):
 
 def test_there_are_notebooks_and_all_are_listed():
     assert NOTEBOOKS
-    listed = (FOLDER / "index.md").read_text(encoding="utf-8").split()
-    assert all(path.stem in listed for path in NOTEBOOKS)
+    listed = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8").split()
+    assert all(f"notebooks/{path.stem}" in listed for path in NOTEBOOKS)
 
 
 @pytest.mark.parametrize(

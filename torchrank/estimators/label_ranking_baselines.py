@@ -4,14 +4,14 @@ from typing import Any
 
 from torch import Tensor
 
-from torchrank.clustering.label_ranking_baselines import (
+from torchrank.estimators.label_ranking import LabelRankingClusterer
+from torchrank.label_ranking.baselines import (
     kmeans_then_rank,
     naive_kmeans,
     one_rank,
     rank_clustering_tree,
 )
-from torchrank.clustering.rank_tree import LOOKAHEAD
-from torchrank.estimators.label_ranking import LabelRankingClusterer
+from torchrank.label_ranking.rank_tree import LOOKAHEAD
 from torchrank.rankings.surroundings import in_plain_surroundings
 
 

@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from torchrank import mixtures
 from torchrank.distributions.fit_mallows import MOST_LAM
 from torchrank.estimators.clustering import RankingClusterer
-from torchrank.models import kernel_gaussian_mixture, kernel_mallows_mixture, mallows_mixture
-from torchrank.models.em import MixtureFit
+from torchrank.mixtures.em import MixtureFit
 from torchrank.rankings.surroundings import in_plain_surroundings
 
 COMPLETE = (
@@ -82,7 +82,7 @@ class MallowsMixture(RankingMixture):
         n_features_in_: number of items.
     """
 
-    _learner, _learner_counts_items = mallows_mixture.MallowsMixture, True
+    _learner, _learner_counts_items = mixtures.MallowsMixture, True
     _remedy = COMPLETE
 
     def __init__(
@@ -140,7 +140,7 @@ class KernelMallowsMixture(RankingMixture):
         n_features_in_: number of items.
     """
 
-    _learner, _learner_counts_items = kernel_mallows_mixture.KernelMallowsMixture, True
+    _learner, _learner_counts_items = mixtures.KernelMallowsMixture, True
     _remedy = COMPLETE
 
     def __init__(
@@ -199,7 +199,7 @@ class KernelGaussianMixture(RankingMixture):
         n_features_in_: columns of ``X``.
     """
 
-    _learner = kernel_gaussian_mixture.KernelGaussianMixture
+    _learner = mixtures.KernelGaussianMixture
 
     def __init__(
         self,

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from torchrank import linalg
 from torchrank.estimators.label_ranking import LabelRankingClusterer
-from torchrank.models.mm_pl import MMPL, PREDICTIONS
-from torchrank.models.mm_pl_settings import EMSettings
+from torchrank.label_ranking.mm_pl import MMPL, PREDICTIONS
+from torchrank.label_ranking.settings import EMSettings
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 

@@ -8,9 +8,9 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from torchrank.clustering.pruned_rank_tree import THETA_CAP, pruned_rank_tree
-from torchrank.clustering.rank_tree import LOOKAHEAD, rank_tree
 from torchrank.estimators.label_ranking import LabelRankingClusterer
+from torchrank.label_ranking.pruned_rank_tree import THETA_CAP, pruned_rank_tree
+from torchrank.label_ranking.rank_tree import LOOKAHEAD, rank_tree
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
@@ -19,7 +19,7 @@ TREES = ("iterative", "pruned")
 
 @in_plain_surroundings
 class RankTreeClusterer(LabelRankingClusterer):
-    """A decision tree whose leaves hold one of K rankings; see :func:`torchrank.clustering.rank_tree.rank_tree`.
+    """A decision tree whose leaves hold one of K rankings; see :func:`torchrank.label_ranking.rank_tree.rank_tree`.
 
     Ties in ``Y`` are fine: a tied pair of labels is not counted.
 

@@ -1,1 +1,36 @@
 """The mathematics that users call: Gram matrices, distances and feature maps of rankings."""
+
+from torchrank.kernels.diffusion import diffusion_gram
+from torchrank.kernels.kendall import PairCounts, kendall_distance, kendall_features, kendall_gram, pair_counts
+from torchrank.kernels.long_lists import partial_kendall_gram
+from torchrank.kernels.mallows import mallows_gram
+from torchrank.kernels.modules import KendallKernel, MallowsKernel
+from torchrank.kernels.multivariate import MultivariateKernel, multivariate_gram
+from torchrank.kernels.normalize import center_gram, normalize_gram
+from torchrank.kernels.smoothed import smoothed_features, smoothed_kendall_gram
+from torchrank.kernels.smoothed_module import SmoothedKendallKernel
+from torchrank.kernels.smoothed_sampling import monte_carlo_bound, monte_carlo_samples
+from torchrank.kernels.weighted_pairs import polynomial_gram
+
+__all__ = [
+    "KendallKernel",
+    "MallowsKernel",
+    "MultivariateKernel",
+    "PairCounts",
+    "SmoothedKendallKernel",
+    "center_gram",
+    "diffusion_gram",
+    "kendall_distance",
+    "kendall_features",
+    "kendall_gram",
+    "mallows_gram",
+    "monte_carlo_bound",
+    "monte_carlo_samples",
+    "multivariate_gram",
+    "normalize_gram",
+    "pair_counts",
+    "partial_kendall_gram",
+    "polynomial_gram",
+    "smoothed_features",
+    "smoothed_kendall_gram",
+]

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.label_ranking.features import check_finite_features
 from torchrank.metrics.numbers import double_of
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import as_tensor, to_numpy
-from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 

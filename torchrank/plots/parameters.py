@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from torchrank.distributions import MallowsFit, PlackettLuceFit
-from torchrank.models.mallows_mixture import MallowsMixture
-from torchrank.models.mm_pl import MMPL
+from torchrank.label_ranking.mm_pl import MMPL
+from torchrank.mixtures.mallows import MallowsMixture
 from torchrank.plots.axes import as_array, as_names, axes_or_new, legend_beside, style
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_finite

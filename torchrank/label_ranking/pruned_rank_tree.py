@@ -1,0 +1,126 @@
+"""RT_prune: label ranking trees with a ranking of its own in every node, cut back until K rankings are left."""
+
+import heapq
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.label_ranking.rank_tree import RankTree
+from torchrank.label_ranking.training import Nodes, Training
+from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.validate import check_count, check_positive
+
+THETA_CAP = 10.0
+_GRID = 512  # thetas in the table of mean distances
+
+
+@in_plain_surroundings
+def pruned_rank_tree(
+    X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, theta_cap: float = THETA_CAP
+) -> RankTree:
+    """RT_prune: the label ranking tree of Cheng, Hühn and Hüllermeier (2009), pruned to at most K rankings.
+
+    Every node has its own Borda ranking, and splits make the rankings of both sides agree: they maximise the mean of
+    Mallows' theta over rows (equation 16), capped since a side of equal rankings would decide alone. Then, as long as
+    the leaves hold more than K different rankings, the two leaves under one parent that lower the loss least are cut
+    off (equation 17). Where a node ranks no row's label, the label stays in the middle.
+
+    Args:
+        X: ``(N, d)`` features.
+        Y: ``(N, L)`` scores, ties and NaN allowed.
+        n_clusters: K.
+        min_leaf: fewest rows of a leaf.
+        theta_cap: largest theta, above 0.
+
+    Returns:
+        The tree, with as many central rankings as its leaves have different ones.
+
+    Raises:
+        ValueError: as :func:`rank_tree`, and for a ``theta_cap`` that is not positive and finite.
+    """
+    from torchrank.cpu.rank_tree import grow_by_spread  # numba takes half a second to import
+
+    check_count(n_clusters, "n_clusters", least=1)
+    check_count(min_leaf, "min_leaf", least=1)
+    check_positive(theta_cap, "theta_cap")
+    rows = Training(X, Y)
+    nodes = Nodes.room_for(len(rows.X), min_leaf)
+    L = Y.shape[1]
+    order, loss = np.zeros((len(nodes.feature), L), np.int64), np.zeros(len(nodes.feature))
+    thetas = np.linspace(0, theta_cap, _GRID)
+    distances = np.array([mean_mallows_distance(theta, L) for theta in thetas]) / (L * (L - 1) / 2)
+    splits = nodes.feature, nodes.threshold, nodes.children
+    n = grow_by_spread(
+        rows.X, rows.by_feature.copy(), rows.votes.numpy(), rows.ranks.numpy(), min_leaf, distances, thetas, *splits,
+        order, loss,
+    )  # fmt: skip
+    nodes, order = nodes.first(n), order[:n]
+    feature = _cut_back(nodes, order, loss, n_clusters)
+    reached = _leaves(feature, nodes.children)
+    distinct, which = np.unique(order[reached], axis=0, return_inverse=True)
+    nodes.cluster[reached] = which.reshape(-1)
+    centers = np.empty(distinct.shape)
+    np.put_along_axis(centers, distinct, np.arange(L, 0, -1.0)[None], axis=1)
+    return RankTree(
+        torch.from_numpy(feature),
+        torch.from_numpy(nodes.threshold),
+        torch.from_numpy(nodes.children),
+        torch.from_numpy(nodes.cluster),
+        torch.from_numpy(centers),
+        X.shape[1],
+    ).to(X.device)
+
+
+def _cut_back(nodes: Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Features of the splits that remain, -1 elsewhere."""
+    feature = nodes.feature.copy()
+    parent = np.full(len(feature), -1)
+    inner = np.flatnonzero(feature >= 0)
+    parent[nodes.children[inner]] = inner[:, None]
+
+    def gain(node: int) -> float:
+        return loss[node] - loss[nodes.children[node]].sum()
+
+    def ends(node: int) -> bool:
+        return bool((feature[nodes.children[node]] < 0).all())
+
+    held: dict[bytes, int] = {}
+    for leaf in _leaves(feature, nodes.children):
+        held[order[leaf].tobytes()] = held.get(order[leaf].tobytes(), 0) + 1
+    queue = [(gain(node), node) for node in inner.tolist() if ends(node)]
+    heapq.heapify(queue)
+    while len(held) > n_clusters:
+        _, node = heapq.heappop(queue)
+        for leaf in nodes.children[node]:
+            key = order[leaf].tobytes()
+            held[key] -= 1
+            if not held[key]:
+                del held[key]
+        held[order[node].tobytes()] = held.get(order[node].tobytes(), 0) + 1
+        feature[node] = -1
+        above = int(parent[node])
+        if above >= 0 and ends(above):
+            heapq.heappush(queue, (gain(above), above))
+    return feature
+
+
+def _leaves(feature: np.ndarray, children: np.ndarray) -> np.ndarray:
+    """Leaves that the root reaches."""
+    leaves, nodes = [], [0]
+    while nodes:
+        node = nodes.pop()
+        if feature[node] < 0:
+            leaves.append(node)
+        else:
+            nodes += children[node].tolist()
+    return np.array(leaves)
+
+
+def mean_mallows_distance(theta: float, n: int) -> float:
+    """Mean number of discordant pairs of n items under the Mallows model with concentration ``theta`` of at least 0."""
+    if theta < 1e-6:  # the limit; the difference below cancels
+        return n * (n - 1) / 4
+    j = np.arange(1, n + 1)
+    return float(n * math.exp(-theta) / -math.expm1(-theta) - (j * np.exp(-j * theta) / -np.expm1(-j * theta)).sum())

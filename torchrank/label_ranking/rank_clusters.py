@@ -1,0 +1,110 @@
+"""Central rankings by clustering rankings alone: the first stage of the baselines with a feature rule."""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from torchrank.aggregation.borda import expected_sign_sums
+from torchrank.kernels.kendall import kendall_distance
+from torchrank.label_ranking.rankings import strict_scores
+from torchrank.label_ranking.training import Training
+
+_NEIGHBORS = 20  # rows whose ranking completes a partial one
+_DISTINCT = 2000  # rankings that blurring compares with each other
+_BLURS = 50
+_BANDWIDTHS = 10  # steps of the search for the bandwidth
+
+
+def most_frequent(rows: Training, n_clusters: int, seed: int | None = None, progress: bool = False) -> Tensor:
+    """The K most frequent rankings, ``(K, L)`` scores; partial ones are completed first, by their neighbourhood."""
+    orders = rows.votes.argsort(dim=-1, descending=True, stable=True)
+    partial = (rows.ranks < 0).any(1)
+    if bool(partial.any()):
+        orders[partial] = _completed(rows, partial)
+    distinct, counts = torch.unique(orders, dim=0, return_counts=True)
+    top = distinct[counts.argsort(descending=True, stable=True)[:n_clusters]]
+    points = torch.arange(orders.shape[1], 0, -1, dtype=torch.float64).expand_as(top)
+    return torch.empty(top.shape, dtype=torch.float64).scatter_(1, top, points)
+
+
+def _completed(rows: Training, partial: Tensor) -> Tensor:
+    """Orders of partial rankings with each unranked label put where it contradicts the neighbours' ranking least."""
+    from scipy.spatial import KDTree
+
+    from torchrank.cpu.completion import complete  # numba takes half a second to import
+
+    neighbors = KDTree(rows.X).query(rows.X[partial.numpy()], k=min(_NEIGHBORS, len(rows.X)))[1]
+    votes = rows.votes[torch.from_numpy(neighbors.reshape(int(partial.sum()), -1))].mean(1)
+    around = votes.argsort(dim=-1, descending=True, stable=True)
+    orders = np.empty(around.shape, np.int64)
+    complete(rows.ranks[partial].numpy(), around.numpy(), orders)
+    return torch.from_numpy(orders)
+
+
+def ebms(rows: Training, n_clusters: int, seed: int | None = None, progress: bool = False) -> Tensor:
+    """Exponential blurring mean-shift of Meilă and Bao (JMLR 11, 2010), ``(K, L)`` scores.
+
+    Every ranking moves to the Borda ranking of all, weighted by exp(-lam * distance), until none moves. The smallest
+    lam that leaves at least K places is searched for, and the Borda rankings of the rows that went to the K most
+    populated ones are returned. More than 2,000 different rankings are sampled from.
+    """
+    ranks, counts = torch.unique(rows.ranks, dim=0, return_counts=True)
+    if len(ranks) > _DISTINCT:
+        drawn = np.random.default_rng(seed).choice(
+            len(ranks), _DISTINCT, replace=False, p=(counts / counts.sum()).numpy()
+        )
+        ranks, counts = ranks[drawn], counts[drawn]
+    scores = ranks.double().masked_fill(ranks < 0, torch.nan)
+    votes = (ranks.shape[1] + 1 + expected_sign_sums(ranks, "interleaving")) / 2
+    low, high, home = 0.0, 8.0, torch.arange(len(ranks))
+    for _ in tqdm(range(_BANDWIDTHS), desc="blurring mean-shift", unit="bandwidth", disable=not progress):
+        lam = (low + high) / 2
+        found = _blurred(scores, votes, counts.double(), lam)
+        if int(found.max()) + 1 >= n_clusters:
+            high, home = lam, found
+        else:
+            low = lam
+    sizes = torch.bincount(home, weights=counts.double())
+    largest = sizes.argsort(descending=True, stable=True)[:n_clusters]
+    sums = torch.zeros(len(sizes), ranks.shape[1], dtype=torch.float64).index_add_(0, home, votes * counts[:, None])
+    return strict_scores(sums / sizes[:, None])[largest]
+
+
+def _blurred(points: Tensor, votes: Tensor, weights: Tensor, lam: float) -> Tensor:
+    """The number of the place where each ranking ends up; places are numbered from 0."""
+    home = torch.arange(len(points))
+    for _ in range(_BLURS):
+        pull = weights * torch.exp(-lam * kendall_distance(points, tie_penalty=0.0, missing="pairwise"))
+        moved = strict_scores(pull @ votes / pull.sum(1, keepdim=True))
+        if torch.equal(moved, points):
+            break
+        points, place = torch.unique(moved, dim=0, return_inverse=True)
+        home, votes = place[home], points
+        weights = torch.zeros(len(points), dtype=torch.float64).index_add_(0, place, weights)
+    return home
+
+
+def k_o_means(
+    rows: Training, n_clusters: int, seed: int | None = None, progress: bool = False, *, max_iter: int = 100
+) -> Tensor:
+    """K-o'means of Kamishima and Akaho (2009): Borda centres and Kendall distances by turns, ``(K, L)`` scores.
+
+    Starts with a random division of the rows. A cluster that loses all its rows takes the row farthest from its centre.
+    """
+    rng = np.random.default_rng(seed)
+    cluster = torch.from_numpy(rng.permutation(np.arange(len(rows.X)) % n_clusters))
+    centers = torch.zeros(n_clusters, rows.ranks.shape[1], dtype=torch.float64)
+    for _ in tqdm(range(max_iter), desc="k-o'means", unit="iteration", disable=not progress):
+        centers = rows.central_scores(cluster, centers)
+        distance = torch.from_numpy(rows.distances(centers))
+        nearest, moved = distance.min(1)
+        for k in (moved.bincount(minlength=n_clusters) == 0).nonzero()[:, 0]:
+            farthest = int(nearest.argmax())
+            moved[farthest], nearest[farthest] = k, -math.inf
+        if torch.equal(moved, cluster):
+            break
+        cluster = moved
+    return centers

@@ -1,0 +1,100 @@
+"""How expectation-maximisation trains MM-PL."""
+
+import math
+from dataclasses import dataclass
+
+from torchrank.rankings.validate import check_choice, check_count, check_finite, check_positive
+
+STARTS = ("cells", "tree", "random")
+SCORES = ("gradient", "mm")
+STEPS = ("normalized", "gradient")
+SCHEDULES = ("geometric", "paper")
+STOPS = ("never", "loss", "likelihood")
+SIGMA = 1.5  # prototype spacings
+
+
+@dataclass(frozen=True)
+class EMSettings:
+    """Settings of :func:`torchrank.label_ranking.fit.fit_mixture`; the defaults are what did best in experiments.
+
+    Args:
+        start: "cells" divides the features into as many cells as there are prototypes by K-means, and the cells into
+            clusters by their mean votes; "tree" takes the leaves of a RankTree, grown on the CPU, whose means lie apart
+            where features matter; "random" takes prototypes from distinct rows and scores from N(1, 0.1).
+        n_starts: fits from different starts, of which the one with the least loss on the validation rows, else on the
+            training rows, is kept.
+        n_updates: single-row updates of a fit, rounded up to whole passes over the rows that make a choice, which rank
+            two labels, or one in a top list; 0 leaves the start as it is.
+        batch_size: rows per update; None is 1 on the CPU, 256 on other devices, and 0 is all rows.
+        step: "normalized" moves prototypes by ``rate`` times w (h/g - 1) (x - m), "gradient" by that over sigma^2, as
+            equation 30 does.
+        scores: "gradient" is the M-step v.1, "mm" v.2, Hunter's MM once after each pass.
+        rate: step of prototypes at the beginning.
+        rate_end: step at the end, reached geometrically.
+        score_rate: step of scores, as a multiple of the step of prototypes.
+        sigma: width of the gate at the beginning, in prototype spacings (the median distance of a prototype to the
+            nearest other one); None means the default.
+        sigma_end: width at the end, reached geometrically.
+        prior: shape of a Gamma prior on scores, with mean 1, for "mm" and the starting scores.
+        stop: whether to end early: when a pass lowers the "loss" or the mean negative log-"likelihood" by less than
+            ``tol``.
+        tol: see ``stop``.
+        recenter: at the end, reorder each cluster's scores by the Borda ranking of the rows it wins, and give each
+            prototype to the cluster whose central ranking its rows like best.
+        schedule: "geometric", or "paper" for value * T / (T + updates done) with T = 8 N as in Algorithm 2; then
+            ``sigma`` is taken as it is, or as the total variance of the features if None.
+
+    Raises:
+        ValueError, TypeError: words that are unknown, numbers out of range.
+    """
+
+    start: str = "cells"
+    n_starts: int = 1
+    n_updates: int = 100_000
+    batch_size: int | None = None
+    step: str = "normalized"
+    scores: str = "gradient"
+    rate: float = 0.3
+    rate_end: float = 0.01
+    score_rate: float = 0.5
+    sigma: float | None = SIGMA
+    sigma_end: float = 0.15
+    prior: float = 0.1
+    stop: str = "never"
+    tol: float = 1e-4
+    recenter: bool = True
+    schedule: str = "geometric"
+
+    def __post_init__(self) -> None:
+        for name, legal in (("start", STARTS), ("step", STEPS), ("scores", SCORES), ("stop", STOPS)):
+            check_choice(getattr(self, name), name, legal)
+        check_choice(self.schedule, "schedule", SCHEDULES)
+        check_count(self.n_starts, "n_starts", least=1)
+        check_count(self.n_updates, "n_updates", least=0)
+        if self.batch_size is not None:
+            check_count(self.batch_size, "batch_size", least=0)
+        for name in ("rate", "rate_end", "sigma_end", "prior"):
+            check_positive(getattr(self, name), name)
+        for name in ("score_rate", "tol"):
+            check_finite(getattr(self, name), name, 0)
+        if self.sigma is not None and not 0 < self.sigma < math.inf:
+            raise ValueError(f"sigma={self.sigma!r} is out of range; it must be positive and finite, or None")
+
+    @classmethod
+    def paper(cls) -> "EMSettings":
+        """Algorithm 2 and Section 7 of Grbovic et al. (2013), with the signs of equation 30 corrected.
+
+        For comparison: the stopping rule ends long before the width has fallen below the distances of prototypes.
+        """
+        return cls(
+            start="random",
+            n_updates=10_000_000,
+            batch_size=1,
+            step="gradient",
+            rate=0.03,
+            score_rate=1.0,
+            sigma=None,
+            stop="loss",
+            recenter=False,
+            schedule="paper",
+        )

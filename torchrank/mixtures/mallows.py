@@ -1,0 +1,151 @@
+"""Mixture of Mallows distributions."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
+from torchrank.clustering.geometries import FeatureGeometry
+from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
+from torchrank.distributions.fit_mallows import MOST_LAM
+from torchrank.distributions.mallows_law import ConcentrationTable
+from torchrank.distributions.mallows_moments import log_partition
+from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
+from torchrank.mixtures.total_rankings import total_rankings
+from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.validate import Scores, check_choice, check_count, check_positive
+
+
+class MallowsParameters(NamedTuple):
+    """Of c components; leading dimensions are those of the starts."""
+
+    log_shares: Tensor  # (..., c)
+    centers: Tensor  # (..., c, p) pair signs
+    lam: Tensor  # (..., c)
+
+
+@in_plain_surroundings
+class MallowsMixture(Mixture):
+    r"""Mixture of Mallows distributions on total rankings of n items.
+
+    .. math:: f(x) = \sum_j p_j \frac{e^{-\lambda_j n_d(x, \pi_j)}}{Z(\lambda_j)}, \qquad
+              Z(\lambda) = \prod_{i=1}^n \frac{1 - e^{-i\lambda}}{1 - e^{-\lambda}}
+
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 19), fitted by expectation-maximisation (Murphy and Martin,
+    Computational Statistics and Data Analysis 41, 2003). With ``center="kemeny"`` the M-step is exact. Borda's and
+    Copeland's centres are approximations of Kemeny's; they replace a centre only when they are better, so that the
+    likelihood never falls. Concentrations are maximum-likelihood given the centre, by Newton's method; where a
+    component sits on equal rankings that has no maximum, and ``max_lam`` is taken.
+
+    Parameters are ``logits``, of which the shares are the softmax, and ``concentrations``. They are lam itself: an
+    optimiser may take one through 0, where all rankings are alike, and a negative one is that of the reversed centre.
+    The central rankings are discrete, so gradients do not reach them. The signs of all pairs of items of the different
+    rankings are held in memory, 4 n^2 bytes each.
+
+    Args:
+        n_items: n, at least 2.
+        n_components: c.
+        center: "kemeny", "borda" or "copeland": how centres are found.
+        max_lam: largest concentration, above 0.
+        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
+            all rows, from 0 to c - 1, of which equal rows take that of the first of them.
+        n_init: starts, of which the best is kept.
+        tol: EM ends when no more than this is left to gain per unit of weight, as far as the last gains tell.
+        max_iter: most iterations.
+
+    Attributes:
+        centers: ``(c, n)`` central rankings, int64 scores from 0 to n - 1, larger = preferred.
+
+    Raises:
+        ValueError, TypeError: settings out of range.
+    """
+
+    centers: Tensor
+
+    def __init__(
+        self,
+        n_items: int,
+        n_components: int,
+        *,
+        center: str = "kemeny",
+        max_lam: float = MOST_LAM,
+        init: str | Matrix = "k-means++",
+        n_init: int = 10,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(n_components, init=init, n_init=n_init, tol=tol, max_iter=max_iter)
+        check_count(n_items, "n_items", 2)
+        check_choice(center, "center", CENTERS)
+        check_positive(max_lam, "max_lam")
+        self.n_items, self.center, self.max_lam = n_items, center, max_lam
+        self._table: ConcentrationTable | None = None
+        self.concentrations = nn.Parameter(torch.ones(n_components, dtype=torch.float64))
+        self.register_buffer("centers", torch.arange(n_items).expand(n_components, -1).clone())
+
+    @property
+    def lam(self) -> Tensor:
+        """``(c,)`` the concentrations."""
+        return self.concentrations.detach().clone()
+
+    @property
+    def n_free_parameters(self) -> int:
+        """Shares and concentrations."""
+        return 2 * self.n_components - 1
+
+    def extra_repr(self) -> str:
+        """Settings, as ``print`` shows them."""
+        return f"n_items={self.n_items}, center={self.center!r}, {super().extra_repr()}"
+
+    def _concentrations(self, mean: Tensor) -> Tensor:
+        if self._table is None or self._table.lam.device != mean.device:
+            self._table = ConcentrationTable(self.n_items, self.max_lam, mean.device)
+        return self._table(mean)
+
+    def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
+        ranks, foreign = total_rankings(X, self.n_items)
+        groups = grouped(ranks, row_weights(weights, ranks)) if training else ungrouped(weights_of_new(weights, ranks))
+        return Rows(pair_signs(ranks[groups.first]), groups, foreign)
+
+    def _parameters_now(self) -> MallowsParameters:
+        return MallowsParameters(self.logits.log_softmax(0), pair_signs(self.centers), self.concentrations)
+
+    def _keep(self, parameters: MallowsParameters) -> None:
+        self.logits.copy_(parameters.log_shares)
+        self.concentrations.copy_(parameters.lam)
+        self.centers = _ranks_of_signs(parameters.centers, self.n_items)
+
+    def _log_densities(self, points: Tensor, parameters: MallowsParameters) -> Tensor:
+        discordant = (points.shape[-1] - parameters.centers @ points.mT) / 2
+        lam = parameters.lam[..., None]
+        return -lam * discordant - log_partition(parameters.lam, self.n_items)[..., None]
+
+    def _moments(self, points: Tensor, shares: Tensor) -> Tensor:
+        return shares @ points
+
+    def _maximize(self, statistics: MixtureStatistics, previous: MallowsParameters | None) -> MallowsParameters:
+        counts, sums = statistics.counts, statistics.moments
+        found = pair_signs(centers_of_margins(sums, counts, self.n_items, self.center))
+        centers, _ = improved(found, None if previous is None else previous.centers, sums)
+        agreement = (centers * sums).sum(-1)
+        mean = (sums.shape[-1] - agreement / torch.where(counts > 0, counts, 1)) / 2
+        lam = self._concentrations(mean)
+        if previous is not None:
+            lam = torch.where(counts > 0, lam, previous.lam)
+        return MallowsParameters(log_shares(counts), centers, lam)
+
+    def _geometry(self, points: Tensor, weights: Tensor) -> FeatureGeometry:
+        return FeatureGeometry(points, weights)
+
+    def _warn_of_limits(self, parameters: MallowsParameters) -> None:
+        warn_of_caps(parameters.lam, self.max_lam)
+
+
+def _ranks_of_signs(signs: Tensor, n: int) -> Tensor:
+    """Dense ranks ``(..., n)`` int64 of total rankings by their pair signs ``(..., p)``."""
+    i, j = torch.triu_indices(n, n, 1, device=signs.device)
+    above = signs.new_zeros((*signs.shape[:-1], n))
+    above.index_add_(-1, i, signs).index_add_(-1, j, -signs)
+    return ((above + n - 1) / 2).round().long()

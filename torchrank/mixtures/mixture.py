@@ -1,0 +1,293 @@
+"""What all mixtures of distributions of rankings have in common."""
+
+import math
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from torchrank.clustering.geometries import FeatureGeometry, GramGeometry
+from torchrank.clustering.lloyd import check_clustering, start_labels
+from torchrank.clustering.points import Groups
+from torchrank.clustering.state import GrowingBuffers
+from torchrank.mixtures.em import MixtureFit, Parameters, em
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.validate import Scores, check_at_least
+
+_SOFTNESS = 0.1  # share of every row that starts spread evenly over the components
+
+
+@dataclass(frozen=True)
+class MixtureStatistics:
+    """Sufficient statistics of some rows for one M-step; those of several batches, or devices, add up."""
+
+    counts: Tensor  # (..., c) weight of the rows that belong to each component
+    moments: Tensor  # (..., c, q) weighted sums of what the components' distributions depend on
+    log_likelihood: Tensor  # (...) weighted, under the parameters that gave the memberships
+
+    def __add__(self, other: "MixtureStatistics") -> "MixtureStatistics":
+        return MixtureStatistics(
+            self.counts + other.counts, self.moments + other.moments, self.log_likelihood + other.log_likelihood
+        )
+
+
+class Rows(NamedTuple):
+    """Checked data; for training every different row that counts once, since votes repeat."""
+
+    points: Any  # what the components' densities are functions of
+    groups: Groups  # which rows the points are
+    foreign: bool  # whether they came from outside torch
+
+    @property
+    def weights(self) -> Tensor:
+        """``(u,)`` float64 weights of the points; in training in a unit of their own, so that scale does not matter."""
+        return self.groups.weights
+
+
+@in_plain_surroundings
+class Mixture(GrowingBuffers, ABC):
+    r"""A mixture :math:`f(x) = \sum_j p_j f_j(x)`, trained by expectation-maximisation or by gradients.
+
+    Subclasses say what a component is. All steps are written for parameters with leading dimensions, so that EM runs
+    from many starts at once; the module's own parameters are those of the best start. They can be trained in any other
+    way too: ``-model.log_prob(X).sum()`` is differentiable in all of them. Parameters, arithmetic and results are in
+    float64 whatever the dtype of the scores, also after ``.float()`` or ``.half()``.
+    """
+
+    logits: nn.Parameter
+
+    def __init__(self, n_components: int, *, init: str | Matrix, n_init: int, tol: float, max_iter: int) -> None:
+        super().__init__()
+        check_clustering(n_components, init, n_init, max_iter, name="n_components")
+        check_at_least(tol, "tol", 0)
+        self.n_components, self.init, self.n_init, self.tol, self.max_iter = n_components, init, n_init, tol, max_iter
+        self.logits = nn.Parameter(torch.zeros(n_components, dtype=torch.float64))
+
+    @property
+    def weights(self) -> Tensor:
+        """``(c,)`` the shares p of the components."""
+        return self.logits.detach().softmax(0)
+
+    # What a subclass has to say.
+
+    @abstractmethod
+    def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
+        """Check ``X``, and with ``training`` learn what has to be known of training rows."""
+
+    @abstractmethod
+    def _parameters_now(self) -> Parameters:
+        """The module's parameters as a NamedTuple, log-shares first."""
+
+    @abstractmethod
+    def _keep(self, parameters: Parameters) -> None:
+        """Make these the module's parameters."""
+
+    @abstractmethod
+    def _log_densities(self, points: Any, parameters: Parameters) -> Tensor:
+        """``(..., c, u)`` log f_j of all points."""
+
+    @abstractmethod
+    def _moments(self, points: Any, shares: Tensor) -> Tensor:
+        """``(..., c, q)`` what the M-step needs, linear in the weighted memberships ``(..., c, u)``."""
+
+    @abstractmethod
+    def _maximize(self, statistics: MixtureStatistics, previous: Parameters | None) -> Parameters:
+        """The M-step; components without weight keep what they had."""
+
+    @abstractmethod
+    def _geometry(self, points: Any, weights: Tensor) -> GramGeometry | FeatureGeometry:
+        """In which k-means++ draws seeds."""
+
+    @property
+    @abstractmethod
+    def n_free_parameters(self) -> int:
+        """Continuous parameters, for :meth:`bic`; central rankings, which are discrete, are not counted."""
+
+    def _penalty(self, parameters: Parameters) -> Tensor:
+        """``(...)`` subtracted from the mean log-likelihood while fitting."""
+        return parameters[0].new_zeros(parameters[0].shape[:-1])
+
+    # What follows from it.
+
+    def component_log_prob(self, X: Scores) -> Matrix:
+        """Log-probabilities ``(m, c)`` of rankings ``(m, n)`` under each component."""
+        rows = self._rows(X, None, training=False)
+        return _result(self._log_densities(rows.points, self._parameters_now()).mT, rows)
+
+    def log_prob(self, X: Scores) -> Matrix:
+        """Log-probabilities ``(m,)`` of rankings ``(m, n)``, differentiable in the parameters of the model."""
+        rows = self._rows(X, None, training=False)
+        return _result(self._log_joint(rows.points, self._parameters_now()).logsumexp(-2), rows)
+
+    def forward(self, X: Scores) -> Matrix:
+        """:meth:`log_prob`."""
+        return self.log_prob(X)
+
+    @torch.no_grad()
+    def predict_proba(self, X: Scores) -> Matrix:
+        """Probabilities ``(m, c)`` that rankings ``(m, n)`` came from each component; rows add up to 1."""
+        rows = self._rows(X, None, training=False)
+        return _result(self._log_joint(rows.points, self._parameters_now()).softmax(-2).mT, rows)
+
+    @torch.no_grad()
+    def predict(self, X: Scores) -> Matrix:
+        """Components ``(m,)`` int64 that rankings ``(m, n)`` most probably came from."""
+        rows = self._rows(X, None, training=False)
+        return _result(self._log_joint(rows.points, self._parameters_now()).argmax(-2), rows)
+
+    @torch.no_grad()
+    def bic(self, X: Scores, weights: Matrix | None = None) -> float:
+        """Bayesian information criterion, lower = better: -2 log-likelihood + free parameters x log(sum of weights).
+
+        Raises:
+            ValueError: no rows, and what :meth:`fit` refuses.
+        """
+        log_likelihood, total = self._log_likelihood(X, weights)
+        return float(-2 * log_likelihood + self.n_free_parameters * total.log())
+
+    @torch.no_grad()
+    def mean_log_prob(self, X: Scores, weights: Matrix | None = None) -> float:
+        """Weighted mean of :meth:`log_prob` over rows; rows of weight 0 are left out.
+
+        Raises:
+            ValueError: no rows, and what :meth:`fit` refuses.
+        """
+        log_likelihood, total = self._log_likelihood(X, weights)
+        return float(log_likelihood / total)
+
+    @torch.no_grad()
+    def summarize(self, X: Scores, weights: Matrix | None = None) -> MixtureStatistics:
+        """The E-step: sufficient statistics of some rankings under the present parameters, to be added up."""
+        rows = self._rows(X, weights, training=False)
+        log_likelihood, shares = self._e_step(rows, self._parameters_now())
+        return self._statistics(rows.points, shares, log_likelihood)
+
+    @torch.no_grad()
+    def update(self, statistics: MixtureStatistics) -> None:
+        """The M-step: set the parameters that statistics of :meth:`summarize` ask for."""
+        self._keep(self._maximize(statistics, self._parameters_now()))
+
+    @torch.no_grad()
+    def fit(
+        self,
+        X: Scores,
+        weights: Matrix | None = None,
+        *,
+        generator: torch.Generator | None = None,
+        progress: bool = False,
+    ) -> MixtureFit:
+        """Fit by expectation-maximisation from many starts.
+
+        Args:
+            X: ``(m, n)`` rankings, or what the subclass says.
+            weights: ``(m,)`` how much each counts, at least 0; None means 1 each. An integer weight is the same as that
+                many equal rows. Their scale changes the log-likelihoods, and neither parameters nor iterations.
+            generator: source of the random starts.
+            progress: show a progress bar of the starts, with the iteration and the best objective.
+
+        Returns:
+            How it went.
+
+        Raises:
+            ValueError: weights that are negative or all 0, unranked items, no rows.
+            TypeError: scores that are not real numbers.
+
+        Warns:
+            ConvergenceWarning: ``max_iter`` was not enough.
+            UserWarning: fewer different rows than components, or else a concentration that reached its cap; a component
+                that is empty.
+        """
+        rows = self._rows(X, weights, training=True)
+        total = rows.weights.sum()
+        geometry = self._geometry(rows.points, rows.weights)
+        starts = 1 if self.n_components == 1 else self.n_init
+        labels = start_labels(geometry, rows.groups, self.n_components, self.init, starts, generator)
+        members = nn.functional.one_hot(labels, self.n_components).mT.to(torch.float64)
+        shares = ((1 - _SOFTNESS) * members + _SOFTNESS / self.n_components) * rows.weights
+
+        def e_step(parameters: Parameters) -> tuple[Tensor, Tensor]:
+            log_likelihood, shares = self._e_step(rows, parameters)
+            return log_likelihood - total * self._penalty(parameters), shares
+
+        def m_step(shares: Tensor, previous: Parameters | None) -> Parameters:
+            return self._maximize(self._statistics(rows.points, shares, shares.new_zeros(len(shares))), previous)
+
+        self.to(total.device)  # all parameters are replaced
+        tol = self.tol * float(total)
+        result = em(m_step(shares, None), e_step, m_step, tol=tol, max_iter=self.max_iter, progress=progress)
+        self._keep(result.parameters)
+        penalty = float(total * self._penalty(result.parameters))
+        fit = result.evidence(penalty, rows.groups.unit)
+        if len(rows.weights) < self.n_components:
+            warnings.warn(
+                f"n_components={self.n_components} is more than the {len(rows.weights)} different rows, so that "
+                "components share rows or have next to none; fit fewer",
+                UserWarning,
+                stacklevel=4,
+            )
+        else:
+            self._warn_of_limits(result.parameters)
+        empty = (result.parameters[0] == -math.inf).nonzero()[:, 0].tolist()
+        if empty:
+            warnings.warn(f"components {empty} became empty; fit fewer", UserWarning, stacklevel=4)
+        fit.warn_unless_converged(self.tol)
+        return fit
+
+    def extra_repr(self) -> str:
+        """Settings, as ``print`` shows them."""
+        return f"n_components={self.n_components}, n_init={self.n_init}, tol={self.tol}, max_iter={self.max_iter}"
+
+    def _warn_of_limits(self, parameters: Parameters) -> None:
+        """Warn where the best parameters are at the edge of what is allowed."""
+
+    def _log_likelihood(self, X: Scores, weights: Matrix | None) -> tuple[Tensor, Tensor]:
+        """Weighted sum over all rows, and the sum of weights."""
+        rows = self._rows(X, weights, training=False)
+        if len(rows.weights) == 0:
+            raise ValueError("X has no rows; at least one is needed")
+        log_prob = self._log_joint(rows.points, self._parameters_now()).logsumexp(-2)
+        return _weighted(log_prob, rows.weights), rows.weights.sum()
+
+    def _log_joint(self, points: Any, parameters: Parameters) -> Tensor:
+        """``(..., c, u)`` log p_j f_j."""
+        return parameters[0][..., None] + self._log_densities(points, parameters)
+
+    def _e_step(self, rows: Rows, parameters: Parameters) -> tuple[Tensor, Tensor]:
+        """Weighted log-likelihood ``(...)``, and weights times memberships ``(..., c, u)``; all in logarithms."""
+        joint = self._log_joint(rows.points, parameters)
+        return _weighted(joint.logsumexp(-2), rows.weights), joint.softmax(-2) * rows.weights
+
+    def _statistics(self, points: Any, shares: Tensor, log_likelihood: Tensor) -> MixtureStatistics:
+        return MixtureStatistics(shares.sum(-1), self._moments(points, shares), log_likelihood)
+
+
+def log_shares(counts: Tensor) -> Tensor:
+    """Logarithms of the components' shares; minus infinity for empty ones, which then stay empty."""
+    return counts.log() - counts.sum(-1, keepdim=True).log()
+
+
+EQUAL_RANKINGS = "hold equal rankings only, for which the likelihood has no maximum"
+
+
+def warn_of_caps(lam: Tensor, max_lam: float, why: str = EQUAL_RANKINGS, remedy: str = "") -> None:
+    """Warn of components whose concentration is the largest allowed, and say why and what to do."""
+    capped = (lam >= max_lam).nonzero()[:, 0].tolist()
+    if capped:
+        warnings.warn(
+            f"components {capped} {why}: their lam was capped at max_lam={max_lam:g}{remedy}",
+            UserWarning,
+            stacklevel=6,
+        )
+
+
+def _weighted(values: Tensor, weights: Tensor) -> Tensor:
+    """Weighted sum over rows, in which a row of weight 0 counts nothing even if its value is infinite."""
+    return torch.where(weights > 0, values * weights, 0).sum(-1)
+
+
+def _result(values: Tensor, rows: Rows) -> Matrix:
+    return to_numpy(values) if rows.foreign else values

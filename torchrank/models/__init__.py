@@ -1,1 +1,0 @@
-"""Mixture models of rankings."""
