@@ -1,6 +1,7 @@
 """Learning from rankings in PyTorch: exact Kendall and Mallows kernels on CPU and GPU, and what is built on them."""
 
 from torchrank._version import __version__
+from torchrank._warnings import ConvergenceWarning
 from torchrank.aggregation import borda, copeland, kemeny
 from torchrank.classification import (
     AllPairsMajorityVote,
@@ -21,6 +22,7 @@ from torchrank.conditional import (
     two_step_rls,
 )
 from torchrank.distributions import Mallows, PlackettLuce, fit_mallows, fit_plackett_luce
+from torchrank.evidence import Evidence
 from torchrank.kernels import (
     KendallKernel,
     MallowsKernel,
@@ -59,7 +61,9 @@ from torchrank.rankings import from_orders, from_positions, to_orders, to_positi
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name like others
     "AllPairsMajorityVote",
+    "ConvergenceWarning",
     "EMSettings",
+    "Evidence",
     "KendallKernel",
     "KernelFisherDiscriminant",
     "KernelGaussianMixture",

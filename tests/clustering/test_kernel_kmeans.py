@@ -7,9 +7,15 @@ import torch
 
 from tests.oracles import clustering as oracle
 from tests.strategies import random_scores
-from torchrank import KendallKernel, MallowsKernel, MultivariateKernel, SmoothedKendallKernel, kendall_gram
+from torchrank import (
+    ConvergenceWarning,
+    KendallKernel,
+    MallowsKernel,
+    MultivariateKernel,
+    SmoothedKendallKernel,
+    kendall_gram,
+)
 from torchrank.clustering import KernelKMeans, geometries
-from torchrank.linalg import ConvergenceWarning
 
 
 def seeded(seed: int) -> torch.Generator:

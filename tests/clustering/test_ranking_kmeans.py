@@ -7,10 +7,10 @@ import torch
 
 from tests.oracles import clustering as oracle
 from tests.strategies import random_scores
+from torchrank import ConvergenceWarning
 from torchrank.aggregation import borda, copeland
 from torchrank.clustering import RankingKMeans
 from torchrank.clustering.centers import CENTERS, centers_of_margins, pair_signs
-from torchrank.linalg import ConvergenceWarning
 
 
 def seeded(seed: int) -> torch.Generator:

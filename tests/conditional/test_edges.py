@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.oracles.conditional import complete_edges, edge_duals, pair_kernel_matrix, random_kernel, random_labels
+from torchrank import ConvergenceWarning
 from torchrank.conditional import (
     kron_edge_rls,
     kron_iterative_rls,
@@ -15,7 +16,6 @@ from torchrank.conditional import (
     kron_rls,
     observed_edges,
 )
-from torchrank.linalg import ConvergenceWarning
 
 METHODS = pytest.mark.parametrize("method", ["cg", "bicgstab"])
 LOSSES = pytest.mark.parametrize(

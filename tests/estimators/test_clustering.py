@@ -5,13 +5,13 @@ import torch
 pytest.importorskip("sklearn")
 
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import torchrank
 from tests.strategies import random_scores
 from torchrank.estimators import KernelKMeans, RankingKMeans
-from torchrank.linalg import ConvergenceWarning
 
 
 def two_groups(seed: int = 0) -> np.ndarray:

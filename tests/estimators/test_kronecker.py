@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("sklearn")
 
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 from tests.oracles.conditional import complete_edges, random_kernel, random_labels
 from torchrank.conditional import ConditionalSplit, KroneckerEigh, kron_edge_rls, kron_rank_rls, kron_rls
 from torchrank.estimators import KroneckerRLS, KroneckerRLSCV
-from torchrank.linalg import ConvergenceWarning
 from torchrank.metrics import conditional_ranking_error
 
 SPARSE = np.array([[0, 1], [0, 2], [5, 1], [2, 2], [2, 0], [5, 5], [2, 4], [0, 1]])

@@ -4,12 +4,12 @@ import pytest
 pytest.importorskip("sklearn")
 
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 import torchrank
 from tests.strategies import random_scores
 from torchrank.estimators import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
-from torchrank.linalg import ConvergenceWarning
 
 
 def two_groups(seed: int = 0) -> np.ndarray:

@@ -10,6 +10,7 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from tests.oracles import label_ranking as oracle
+from torchrank import ConvergenceWarning
 from torchrank.datasets import checker, circles
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS
 from torchrank.distributions.choices import log_prob
@@ -19,7 +20,6 @@ from torchrank.label_ranking.mm_pl import MMPL
 from torchrank.label_ranking.rankings import label_choices, untied_ranks
 from torchrank.label_ranking.settings import EMSettings
 from torchrank.label_ranking.start import kmeans, mm_logits, spacing
-from torchrank.linalg import ConvergenceWarning
 from torchrank.metrics import label_ranking_loss
 
 NAN = math.nan

@@ -3,7 +3,8 @@ import warnings
 import pytest
 import torch
 
-from torchrank.linalg import ConvergenceWarning, bicgstab, cg
+from torchrank import ConvergenceWarning
+from torchrank.linalg import bicgstab, cg
 
 METHODS = pytest.mark.parametrize("method", [cg, bicgstab])
 

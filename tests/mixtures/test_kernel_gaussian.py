@@ -8,8 +8,7 @@ import torch
 from tests.oracles import mixtures as oracle
 from tests.oracles.clustering import sign_features
 from tests.strategies import random_scores
-from torchrank import KendallKernel, MallowsKernel, kendall_gram
-from torchrank.linalg import ConvergenceWarning
+from torchrank import ConvergenceWarning, KendallKernel, MallowsKernel, kendall_gram
 from torchrank.mixtures.kernel_gaussian import KernelGaussianMixture
 
 

@@ -7,7 +7,7 @@ import torch
 from tests.oracles import mixtures as oracle
 from tests.oracles.clustering import sign_features
 from tests.strategies import random_scores
-from torchrank.linalg import ConvergenceWarning
+from torchrank import ConvergenceWarning
 from torchrank.mixtures.kernel_mallows import KernelMallowsMixture, match_moments
 
 

@@ -6,10 +6,10 @@ import torch
 
 from tests.oracles import mixtures as oracle
 from tests.strategies import random_scores
+from torchrank import ConvergenceWarning
 from torchrank.distributions import mallows_moments
 from torchrank.distributions.fit_mallows import fit_mallows
 from torchrank.distributions.mallows_law import ConcentrationTable
-from torchrank.linalg import ConvergenceWarning
 from torchrank.mixtures.kernel_gaussian import KernelGaussianMixture
 from torchrank.mixtures.kernel_mallows import KernelMallowsMixture
 from torchrank.mixtures.mallows import MallowsMixture

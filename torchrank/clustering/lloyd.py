@@ -1,7 +1,6 @@
 """Lloyd's algorithm in any geometry, from many starts at once."""
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
@@ -11,9 +10,10 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank._progress import show_starts, starts_bar
 from torchrank._repr import short_repr
+from torchrank._warnings import warn, warn_not_converged
 from torchrank.clustering.points import Groups
-from torchrank.linalg import ConvergenceWarning
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.validate import check_choice, check_count
 
@@ -68,19 +68,15 @@ class KMeansFit:
     def warn_unless_sound(self, n_clusters: int, filled: int) -> None:
         """Warn of clusters that stay empty, or else of an iteration that was cut short."""
         if filled < n_clusters:
-            warnings.warn(
+            warn(
                 f"{n_clusters - filled} of n_clusters={n_clusters} clusters stay empty: "
-                f"the {filled} others hold all rows at no cost, as there are too few different rows",
-                UserWarning,
-                stacklevel=5,
+                f"the {filled} others hold all rows at no cost, as there are too few different rows"
             )
         elif not self.converged:
             by = f"by {self.trace[-2] - self.trace[-1]:.3g} " if len(self.trace) > 1 else ""
-            warnings.warn(
+            warn_not_converged(
                 f"k-means did not converge in {self.n_iter} iterations: the last one lowered the objective "
-                f"{by}to {self.objective:.6g}; raise max_iter",
-                ConvergenceWarning,
-                stacklevel=5,
+                f"{by}to {self.objective:.6g}; raise max_iter"
             )
 
 
@@ -201,18 +197,6 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar
         final_labels[best], float(objectives[best]), trace, n_iter, bool(converged[best]), tuple(objectives.tolist())
     )
     return BestStart(fit, *kept[best])
-
-
-def starts_bar(total: int, title: str, progress: bool) -> "tqdm[Any]":
-    """A progress bar of starts that go together; see :func:`show_starts`."""
-    return tqdm(total=total, desc=title, unit="start", disable=not progress)
-
-
-def show_starts(bar: "tqdm[Any]", n_iter: int, ended: int, objective: float | Tensor) -> None:
-    """Show an iteration in which ``ended`` starts came to their end, and the objective."""
-    if not bar.disable:
-        bar.set_postfix(iteration=n_iter, objective=f"{float(objective):.6g}", refresh=False)
-        bar.update(ended)
 
 
 def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:

@@ -1,12 +1,12 @@
 """Maximum-likelihood fit of the Mallows model."""
 
-import warnings
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from torchrank._repr import short_repr
+from torchrank._warnings import warn
 from torchrank.aggregation.kemeny import kemeny
 from torchrank.distributions.mallows import COMPLETE, UNTIED
 from torchrank.distributions.mallows_moments import log_partition, mean_distance, variance_distance
@@ -121,11 +121,10 @@ def lam_of_mean_distance(
     least = mean_distance(torch.tensor(max_lam, dtype=mean.dtype, device=mean.device), n)
     capped = (mean < least) | (mean == 0)  # which may be the same number, where the least one underflows
     if bool(capped.any()):
-        warnings.warn(
+        warn(
             f"the concentration was cut at max_lam={max_lam:g}: the rankings hardly differ from the centre (mean "
             f"distance {float(mean[capped].min()):.3g}), and the likelihood grows with lam without end",
             RuntimeWarning,
-            stacklevel=4,
         )
     low, high = torch.zeros_like(mean), torch.full_like(mean, max_lam)
     lam = torch.ones_like(mean).clamp(max=max_lam)

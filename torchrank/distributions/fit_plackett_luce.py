@@ -1,12 +1,12 @@
 """Maximum-likelihood and penalised fits of Plackett-Luce worths."""
 
-import warnings
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from torchrank._repr import short_repr
+from torchrank._warnings import warn
 from torchrank.distributions.choices import (
     MISSING,
     REMEDY,
@@ -204,11 +204,10 @@ def _ascend(problem: _Problem, worths: Tensor, method: str, total: float, tol: f
         n_iter += 1
     slope = float(problem.gradient(statistics, worths).abs().max())
     if slope > tol:
-        warnings.warn(
+        warn(
             f"Plackett-Luce did not converge in {n_iter} steps: the largest derivative is {slope:.3g}, "
             f"{tol:.3g} was asked for; raise max_iter or tol",
             RuntimeWarning,
-            stacklevel=4,
         )
     covariance = inverse_information(problem.information(statistics, worths))
     logits = worths.log()

@@ -1,14 +1,11 @@
 """MM-PL as a scikit-learn estimator."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from torchrank import linalg
 from torchrank.estimators.label_ranking import LabelRankingClusterer
 from torchrank.label_ranking.mm_pl import MMPL, PREDICTIONS
 from torchrank.label_ranking.settings import EMSettings
@@ -74,12 +71,7 @@ class MMPLClusterer(LabelRankingClusterer):
     def _fitted(self, X: Tensor, Y: Tensor, seed: int) -> MMPL:
         check_choice(self.prediction, "prediction", PREDICTIONS)
         model = MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, dtype=torch.float64)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            evidence = model.fit(X, Y, self.settings, missing=self.missing, seed=seed, progress=bool(self.verbose))
-        for warning in caught:
-            kind = ConvergenceWarning if warning.category is linalg.ConvergenceWarning else warning.category
-            warnings.warn(str(warning.message), kind, stacklevel=4)
+        evidence = model.fit(X, Y, self.settings, missing=self.missing, seed=seed, progress=bool(self.verbose))
         self.converged_, self.n_iter_ = evidence.converged, len(evidence.log_likelihood)
         self.log_likelihood_ = np.array(evidence.log_likelihood)
         return model

@@ -1,13 +1,12 @@
 """Trees for label ranking as a scikit-learn estimator."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from torchrank._warnings import warn_not_converged
 from torchrank.estimators.label_ranking import LabelRankingClusterer
 from torchrank.label_ranking.pruned_rank_tree import THETA_CAP, pruned_rank_tree
 from torchrank.label_ranking.rank_tree import LOOKAHEAD, rank_tree
@@ -97,11 +96,9 @@ class RankTreeClusterer(LabelRankingClusterer):
         self.converged_, self.n_iter_, self.losses_ = tree.converged, max(1, len(tree.losses)), np.array(tree.losses)
         if not tree.converged:
             fall = tree.losses[-2] - tree.losses[-1] if self.n_iter_ > 1 else np.inf
-            warnings.warn(
+            warn_not_converged(
                 f"RankTree did not converge in {self.n_iter_} iterations: the last one lowered the training loss by "
-                f"{fall:.3g}, tol is {self.tol:.3g}; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"{fall:.3g}, tol is {self.tol:.3g}; raise max_iter or tol"
             )
         return tree
 

@@ -97,7 +97,7 @@ def kmeans_then_rank(
     check_count(n_starts, "n_starts", least=1)
     rows = Training(X, Y)
     check_distances(X)
-    warn_of_scales(X, stacklevel=3)
+    warn_of_scales(X)
     if center == "plackett-luce":
         untied_ranks(Y, "Y")
     means, cluster = feature_cells(X, n_clusters, _generator(X, seed), n_starts=n_starts)
@@ -139,7 +139,7 @@ def naive_kmeans(
     check_count(n_starts, "n_starts", least=1)
     rows = Training(X, Y)
     check_distances(X)
-    warn_of_scales(X, stacklevel=3)
+    warn_of_scales(X)
     both = torch.cat([X, _positions(rows).to(X)], dim=1)
     means, _ = feature_cells(both, n_clusters, _generator(X, seed), n_starts=n_starts)
     d = X.shape[1]

@@ -1,10 +1,9 @@
 """Checks of features that stand beside rankings."""
 
-import warnings
-
 import torch
 from torch import Tensor
 
+from torchrank._warnings import warn
 from torchrank.rankings.arrays import as_tensor
 
 _LEAST_WIDTH = 1e-6  # k-means++ takes rows for equal whose squared distances are 1e-12 in the mean
@@ -79,25 +78,21 @@ def check_distances(X: Tensor) -> None:
     )
 
 
-def warn_of_scales(X: Tensor, stacklevel: int) -> None:
+def warn_of_scales(X: Tensor) -> None:
     """Warn where features ``(N, d)`` are so small that rows look equal, or where distances see the largest one only."""
     width = X.amax(0) - X.amin(0)
     varying = width > 1e-12 * X.abs().amax(0)
     if not bool(varying.any()):
         return
     if float(width.max()) < _LEAST_WIDTH:  # before any squares, which may vanish
-        warnings.warn(
+        warn(
             f"the features of any two rows differ by {float(width.max()):.3g} at most; so small distances are lost in "
-            "squares and beside the least width of a gate, and rows fall into one cluster: scale the features first",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "squares and beside the least width of a gate, and rows fall into one cluster: scale the features first"
         )
         return
     spread = X.std(0, correction=0)[varying]
     if float(spread.max()) > _FEATURE_RATIO * float(spread.min()):
-        warnings.warn(
+        warn(
             f"standard deviations of the features run from {float(spread.min()):.3g} to {float(spread.max()):.3g}; "
-            "Euclidean distances will see the largest only: scale the features first",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            "Euclidean distances will see the largest only: scale the features first"
         )

@@ -1,7 +1,6 @@
 """Training of MM-PL by expectation-maximisation: starts, annealing, early stopping, central rankings at the end."""
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from torchrank._repr import short_repr
+from torchrank._warnings import warn, warn_not_converged
 from torchrank.label_ranking.em import Plan, Rows, run_pass
 from torchrank.label_ranking.features import check_features, check_validation, warn_of_scales
 from torchrank.label_ranking.gates import Mixture, nearest
@@ -24,7 +24,6 @@ from torchrank.label_ranking.rankings import (
 )
 from torchrank.label_ranking.settings import SIGMA, EMSettings
 from torchrank.label_ranking.start import mm_logits, spacing, start_at_random, start_from_cells, start_from_tree
-from torchrank.linalg import ConvergenceWarning
 from torchrank.ops.dense_ranks import dense_ranks
 
 _BATCH = 256  # rows per update on devices other than the CPU
@@ -81,11 +80,9 @@ def fit_mixture(
     evidence = MMPLFit(tuple(trace), losses, len(trace) * len(rows.taught), reason != "n_updates", reason)
     if not evidence.converged:
         last = abs(trace[-1] - trace[-2]) if len(trace) > 1 else math.inf
-        warnings.warn(
+        warn_not_converged(
             f"MM-PL did not converge in {evidence.n_updates} updates: the last pass changed the mean log-likelihood by "
-            f"{last:.3g}, tol is {settings.tol:.3g} (of stop={settings.stop!r}); raise n_updates or tol",
-            ConvergenceWarning,
-            stacklevel=5,  # past torch.no_grad
+            f"{last:.3g}, tol is {settings.tol:.3g} (of stop={settings.stop!r}); raise n_updates or tol"
         )
     return mixture._replace(prototypes=mixture.prototypes + origin), evidence
 
@@ -98,14 +95,12 @@ def _training_rows(X: Tensor, Y: Tensor, n_prototypes: int, missing: Missing) ->
     taught = made.nonzero()[:, 0].cpu().numpy()
     if len(taught) == 0:
         raise ValueError("Y has no row that ranks two labels; there is nothing to learn from")
-    warn_of_scales(X, stacklevel=6)  # past torch.no_grad
+    warn_of_scales(X)
     distinct = len(torch.unique(X, dim=0))
     if distinct < n_prototypes:
-        warnings.warn(
+        warn(
             f"X has {distinct} distinct rows for {n_prototypes} prototypes, so some prototypes coincide; lower "
-            "n_prototypes or n_clusters",
-            UserWarning,
-            stacklevel=6,  # past torch.no_grad
+            "n_prototypes or n_clusters"
         )
     X = X.detach()
     votes = label_votes(ranks, missing).to(X)

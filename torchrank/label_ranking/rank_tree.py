@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank._progress import show_starts, starts_bar
 from torchrank._repr import short_repr
-from torchrank.clustering.lloyd import show_starts, starts_bar
 from torchrank.cpu.parallel import run_tiles
 from torchrank.label_ranking.features import check_finite_features, check_n_features, check_validation
 from torchrank.label_ranking.rankings import strict_scores

@@ -1,20 +1,16 @@
 """Krylov solvers that know a matrix by its products only: closure in, solution and status out."""
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from torchrank._warnings import warn_not_converged
 from torchrank.rankings.surroundings import in_plain_surroundings
 
 Product = Callable[[Tensor], Tensor]
-
-
-class ConvergenceWarning(UserWarning):
-    """An iteration ended before it reached its tolerance."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +38,9 @@ class KrylovSolution:
             remedy = "raise max_iter, lam or tol"
             if self.reason == "breakdown":
                 remedy = "check that the kernels are positive semi-definite, or raise lam"
-            warnings.warn(
+            warn_not_converged(
                 f"{name} did not converge in {self.n_iter} iterations ({self.reason}): relative residual "
-                f"{self.residuals[-1]:.3g}, tolerance {tol:.3g}; {remedy}",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"{self.residuals[-1]:.3g}, tolerance {tol:.3g}; {remedy}"
             )
 
 

@@ -1,12 +1,12 @@
 """Eigen-decompositions of kernel matrices: checked, in float64, and without negative eigenvalues."""
 
 import math
-import warnings
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from torchrank._warnings import warn
 from torchrank.rankings.surroundings import in_plain_surroundings
 
 
@@ -140,7 +140,7 @@ def _without_negatives(values: Tensor, scale: float, eps: float, name: str) -> T
     rounding = len(values) * eps * scale
     if lowest < -rounding:
         message = f"{name} has eigenvalues down to {lowest:.3g} (largest {scale:.3g}); they were set to zero"
-        warnings.warn(message, UserWarning, stacklevel=6)
+        warn(message)
     return torch.where(values > rounding, values, 0.0)
 
 

@@ -1,7 +1,6 @@
 """Expectation-maximisation from many starts at once, with a record of how it went."""
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,9 +8,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torchrank._progress import show_starts, starts_bar
 from torchrank._repr import short_repr
-from torchrank.clustering.lloyd import show_starts, starts_bar
-from torchrank.linalg import ConvergenceWarning
+from torchrank._warnings import warn_not_converged
 from torchrank.mixtures.extrapolation import Extrapolation
 
 Parameters = Any  # a NamedTuple of tensors whose first dimension counts the starts
@@ -37,11 +36,9 @@ class MixtureFit:
             gained = ""
             if len(self.trace) > 1:
                 gained = f"the last one gained {self.trace[-1] - self.trace[-2]:.3g} in log-likelihood, "
-            warnings.warn(
+            warn_not_converged(
                 f"EM did not converge in {self.n_iter} iterations: {gained}tolerance {tol:.3g} a unit of weight; "
-                "raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=5,
+                "raise max_iter or tol"
             )
 
 

@@ -1,7 +1,6 @@
 """What all mixtures of distributions of rankings have in common."""
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from torchrank._warnings import warn
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry
 from torchrank.clustering.lloyd import check_clustering, start_labels
 from torchrank.clustering.points import Groups
@@ -223,17 +223,15 @@ class Mixture(GrowingBuffers, ABC):
         penalty = float(total * self._penalty(result.parameters))
         fit = result.evidence(penalty, rows.groups.unit)
         if len(rows.weights) < self.n_components:
-            warnings.warn(
+            warn(
                 f"n_components={self.n_components} is more than the {len(rows.weights)} different rows, so that "
-                "components share rows or have next to none; fit fewer",
-                UserWarning,
-                stacklevel=4,
+                "components share rows or have next to none; fit fewer"
             )
         else:
             self._warn_of_limits(result.parameters)
         empty = (result.parameters[0] == -math.inf).nonzero()[:, 0].tolist()
         if empty:
-            warnings.warn(f"components {empty} became empty; fit fewer", UserWarning, stacklevel=4)
+            warn(f"components {empty} became empty; fit fewer")
         fit.warn_unless_converged(self.tol)
         return fit
 
@@ -277,11 +275,7 @@ def warn_of_caps(lam: Tensor, max_lam: float, why: str = EQUAL_RANKINGS, remedy:
     """Warn of components whose concentration is the largest allowed, and say why and what to do."""
     capped = (lam >= max_lam).nonzero()[:, 0].tolist()
     if capped:
-        warnings.warn(
-            f"components {capped} {why}: their lam was capped at max_lam={max_lam:g}{remedy}",
-            UserWarning,
-            stacklevel=6,
-        )
+        warn(f"components {capped} {why}: their lam was capped at max_lam={max_lam:g}{remedy}")
 
 
 def _weighted(values: Tensor, weights: Tensor) -> Tensor:

@@ -1,11 +1,11 @@
 """The op behind every Kendall quantity: exact concordance scores between all rankings of two batches."""
 
-import warnings
 from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
+from torchrank._warnings import warn
 from torchrank.ops.engines import why_missing
 from torchrank.ops.memory import explaining_memory
 from torchrank.ops.reference.pair_counts import pair_counts as reference_engine
@@ -115,4 +115,4 @@ _warned: set[str] = set()
 def _warn_once(device_type: str, reason: str) -> None:
     if device_type not in _warned:
         _warned.add(device_type)
-        warnings.warn(f"torchrank uses its slow reference engine on {device_type}: {reason}", UserWarning, stacklevel=4)
+        warn(f"torchrank uses its slow reference engine on {device_type}: {reason}")

@@ -1,6 +1,5 @@
 """Conversions between scores, orders and positions."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank._warnings import warn
 from torchrank.rankings.arrays import Matrix, as_array, as_tensor, refuse_masks, to_numpy
 from torchrank.rankings.derivatives import plainly, without_gradient
 from torchrank.rankings.surroundings import in_plain_surroundings
@@ -58,9 +58,7 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
     if n_items is None:
         _refuse_empty_columns(table, n)
     if n_items is None and n and not bool((table == 0).any()):
-        warnings.warn(
-            f"orders never list item 0: if items are counted from 1, subtract 1; if not, pass n_items={n}", stacklevel=3
-        )
+        warn(f"orders never list item 0: if items are counted from 1, subtract 1; if not, pass n_items={n}")
     listed = table >= 0
     places = torch.arange(table.shape[1], device=table.device)
     dtype = torch.float64 if foreign else torch.promote_types(torch.get_default_dtype(), torch.float32)
