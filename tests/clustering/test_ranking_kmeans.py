@@ -10,7 +10,8 @@ from tests.strategies import random_scores
 from torchrank import ConvergenceWarning
 from torchrank.aggregation import borda, copeland
 from torchrank.clustering import RankingKMeans
-from torchrank.clustering.centers import CENTERS, centers_of_margins, pair_signs
+from torchrank.clustering.centers import CENTERS, centers_of_margins
+from torchrank.rankings.pairs import pair_signs
 
 
 def seeded(seed: int) -> torch.Generator:

@@ -6,9 +6,9 @@ from torch import Tensor
 from torchrank.aggregation.preferences import power_of_two
 from torchrank.aggregation.ties import merge_close
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, count_dtype
 
@@ -72,7 +72,7 @@ def expected_sign_sums(
 ) -> Tensor:
     """The number of items that each item can expect below it, less the number above it; ``(..., n)`` float64."""
     n = ranks.shape[-1]
-    among_ranked = centred_mid_ranks(ranks).to(torch.float64)
+    among_ranked = centered_mid_ranks(ranks).to(torch.float64)
     if variant == "ordinary":
         return among_ranked
     ranked = (ranks >= 0).sum(dim=-1, keepdim=True)

@@ -12,6 +12,7 @@ from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import plainly, without_gradient
+from torchrank.rankings.orders import scores_of_order
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
 
@@ -143,8 +144,7 @@ def kemeny_of_preferences(
         order = torch.from_numpy(np.stack([o for o, _, _ in found])).to(flat.device)
         gap = torch.tensor([g for _, g, _ in found], dtype=torch.float64, device=flat.device)
         unique = torch.tensor([u for _, _, u in found], device=flat.device)
-    falling = torch.arange(n, 0, -1, dtype=torch.float64, device=flat.device).expand(order.shape)
-    scores = torch.empty_like(falling).scatter_(-1, order, falling)
+    scores = scores_of_order(order)
     above = scores[:, :, None] > scores[:, None, :]
     cost = (flat.mT * above).sum(dim=(-1, -2))
     return KemenyRanking(scores.reshape(*batch, n), *(part.reshape(batch) for part in (cost, gap, gap == 0, unique)))

@@ -8,8 +8,8 @@ from torch import Tensor
 from torchrank.kernels.all_pairs import MISSING
 from torchrank.kernels.partial import KINDS
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, count_dtype
 
@@ -103,7 +103,7 @@ def _across_ranked(ranks: Tensor, weights: Tensor, missing: str) -> Tensor:
     ranked = (ranks >= 0).to(torch.float64)
     unranked = 1 - ranked
     ends = ranked.sum(dim=-1, keepdim=True) + 1
-    against = ranked if missing == "topk" else centred_mid_ranks(ranks) / ends  # expected sign against unranked ones
+    against = ranked if missing == "topk" else centered_mid_ranks(ranks) / ends  # expected sign against unranked ones
     above, below = ranked * (1 + against) / 2, ranked * (1 - against) / 2  # shares that put an item above, below those
     weighted = weights[..., None] * unranked
     return above.mT @ weighted + weighted.mT @ (below + unranked / 2)

@@ -10,8 +10,8 @@ from torchrank.classification.labels import class_numbers
 from torchrank.classification.pair_blocks import all_pairs_margins as sum_votes
 from torchrank.classification.pair_blocks import top_pairs
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
@@ -209,7 +209,7 @@ def _by_class(ranks: Tensor, labels: Tensor) -> tuple[Tensor, int]:
 
 def _gaps(ranks: Tensor, n_first: int) -> Tensor:
     """For each item 2 n_first n_second times its mean rank in the second class minus that in the first; (n,) int64."""
-    mid_ranks = centred_mid_ranks(ranks)  # twice a rank, up to a constant
+    mid_ranks = centered_mid_ranks(ranks)  # twice a rank, up to a constant
     return n_first * mid_ranks[n_first:].sum(0) - (len(ranks) - n_first) * mid_ranks[:n_first].sum(0)
 
 

@@ -6,17 +6,10 @@ from torch import Tensor
 from torchrank.aggregation import kemeny_of_preferences
 from torchrank.aggregation.preferences import ROUNDING
 from torchrank.aggregation.ties import merge_close
+from torchrank.rankings.orders import total_scores
+from torchrank.rankings.pairs import item_pairs
 
 CENTERS = ("kemeny", "borda", "copeland")
-
-
-def pair_signs(ranks: Tensor) -> Tensor:
-    """Signs of all item pairs i < j of dense ranks ``(..., n)``, ``(..., n(n-1)/2)`` float64; 0 = tied or unranked."""
-    n = ranks.shape[-1]
-    i, j = torch.triu_indices(n, n, 1, device=ranks.device)
-    first, second = ranks[..., i], ranks[..., j]
-    both = (first >= 0) & (second >= 0)
-    return torch.where(both, (first - second).sign(), 0).to(torch.float64)
 
 
 def centers_of_margins(
@@ -31,7 +24,7 @@ def centers_of_margins(
     by index, the smaller one first, since a centre has to be a total ranking.
     """
     margins = sums.new_zeros((*sums.shape[:-1], n, n))
-    i, j = torch.triu_indices(n, n, 1, device=sums.device)
+    i, j = item_pairs(n, sums.device)
     margins[..., i, j], margins[..., j, i] = sums, -sums
     tolerance = ROUNDING * totals
     if method == "kemeny":
@@ -42,9 +35,7 @@ def centers_of_margins(
     else:
         beats = margins > tolerance[..., None, None]
         scores = (beats.sum(-1) - beats.sum(-2)).to(torch.float64)
-    order = scores.argsort(dim=-1, descending=True, stable=True)
-    falling = torch.arange(n - 1, -1, -1, device=sums.device).expand(order.shape)
-    return torch.empty_like(order).scatter_(-1, order, falling)
+    return total_scores(scores, torch.int64) - 1
 
 
 def improved(new: Tensor, previous: Tensor | None, sums: Tensor) -> tuple[Tensor, Tensor]:

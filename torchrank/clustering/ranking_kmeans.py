@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
+from torchrank.clustering.centers import CENTERS, centers_of_margins, improved
 from torchrank.clustering.lloyd import (
     Clusters,
     KMeansFit,
@@ -19,6 +19,8 @@ from torchrank.clustering.points import grouped, row_weights
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.orders import total_scores
+from torchrank.rankings.pairs import discordant_with_centers, pair_signs
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_choice, real_dtype
 
@@ -158,7 +160,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
 
     def _costs(self, ranks: Tensor) -> Tensor:
         """``(c, m)`` discordant pairs, infinite for centres without members."""
-        costs = _discordant(pair_signs(ranks), pair_signs(self.centers))
+        costs = discordant_with_centers(pair_signs(ranks), pair_signs(self.centers))
         return costs.masked_fill(~self.filled[:, None], torch.inf)
 
     def _nearest(self, ranks: Tensor) -> Tensor:
@@ -175,10 +177,7 @@ class _RankingGeometry:
 
     def points(self, rows: Tensor) -> Tensor:
         """Rankings by number as centres; what they tie is ordered by index."""
-        unranked_last = self.ranks[rows]
-        order = unranked_last.argsort(dim=-1, descending=True, stable=True)
-        falling = torch.arange(order.shape[-1] - 1, -1, -1, device=order.device).expand(order.shape)
-        return torch.empty_like(order).scatter_(-1, order, falling)[:, None]
+        return total_scores(self.ranks[rows], torch.int64)[:, None] - 1  # unranked items come last
 
     def centers(self, shares: Tensor, previous: Clusters | None) -> Tensor:
         """Central rankings of the clusters, or the previous ones where these are as good."""
@@ -191,9 +190,4 @@ class _RankingGeometry:
 
     def distances(self, centers: Tensor) -> Tensor:
         """Discordant pairs, whole numbers."""
-        return _discordant(self.signs, pair_signs(centers))
-
-
-def _discordant(signs: Tensor, centers: Tensor) -> Tensor:
-    """Discordant pairs ``(..., c, m)`` between rankings ``(m, p)`` and centres ``(..., c, p)``, both as signs."""
-    return (signs.abs().sum(-1) - centers @ signs.mT) / 2
+        return discordant_with_centers(self.signs, pair_signs(centers))

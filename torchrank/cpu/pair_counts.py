@@ -11,7 +11,7 @@ from tqdm import tqdm
 from torchrank.cpu import inversions, signs
 from torchrank.cpu.crossover import fastest_method
 from torchrank.cpu.job import Job
-from torchrank.ops.reference.pair_counts import score_dtype
+from torchrank.rankings.pairs import pair_dtype
 
 _ENGINES = {"signs": signs.count, "inversions": inversions.count}
 
@@ -23,7 +23,7 @@ def pair_counts(
     b, m, n = x.shape
     other = x if y is None else y
     shape = (b, m, other.shape[1])
-    dtype = np.int32 if score_dtype(n) == torch.int32 else np.int64
+    dtype = np.int32 if pair_dtype(n) == torch.int32 else np.int64
     score = torch.from_numpy(np.zeros(shape, dtype))
     both = torch.from_numpy(np.zeros(shape if strict else (b, 0, 0), dtype))
     if score.numel() == 0 or n < 2:

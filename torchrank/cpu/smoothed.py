@@ -4,42 +4,13 @@ Only for uniform noise and finite scores; the Gram matrix of the features is a m
 reference.
 """
 
-import torch
-from torch import Tensor
-
 from torchrank.cpu.compiled import njit
-from torchrank.ops.reference.smoothed import Block, TorchRows
-
-
-class NumbaRows(TorchRows):
-    """The same on CPU, for uniform noise and finite scores."""
-
-    def __init__(self, scores: Tensor, window: float) -> None:
-        super().__init__(scores, window, "uniform")
-        self._buffer = scores.new_empty(0)
-
-    def features(self, block: Block) -> Tensor:
-        """See :class:`TorchRows`."""
-        shape = (*self.circle.shape[:2], block.pairs)
-        if self._buffer.numel() < shape[0] * shape[1] * shape[2]:
-            self._buffer = torch.empty(shape, dtype=self.circle.dtype)
-        out = self._buffer.view(-1)[: shape[0] * shape[1] * shape[2]].view(shape)
-        circle = self.circle.flatten(0, 1).numpy()
-        _features(circle, *block, circle.dtype.type(self.window), out.view(len(circle), -1).numpy())
-        return out
-
-    def pull_back(self, block: Block, weights: Tensor) -> None:
-        """See :class:`TorchRows`."""
-        circle, gradient = self.circle.flatten(0, 1).numpy(), self.gradient.flatten(0, 1).numpy()
-        window = circle.dtype.type(self.window)
-        rows = weights.contiguous().view(len(circle), -1).numpy()
-        self.window_gradient += float(_pull_back(circle, *block, window, rows, gradient))
 
 
 # Scores are finite, so no difference is NaN; one that overflows, here or when divided by a tiny window, is cut like any
 # other.
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
-def _features(circle, first, last, start, stop, window, out):
+def features(circle, first, last, start, stop, window, out):
     """Expected signs of the pairs of a block: ``out`` (rows, pairs)."""
     one, inverse, width = circle.dtype.type(1), circle.dtype.type(1) / window, stop - start
     for row in range(circle.shape[0]):
@@ -52,7 +23,7 @@ def _features(circle, first, last, start, stop, window, out):
 
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc"})
-def _pull_back(circle, first, last, start, stop, window, weights, gradient):
+def pull_back(circle, first, last, start, stop, window, weights, gradient):
     """Add to ``gradient`` what ``weights`` (rows, pairs) make of the scores; returns the gradient for the window."""
     one, inverse, width = circle.dtype.type(1), circle.dtype.type(1) / window, stop - start
     for_window = 0.0

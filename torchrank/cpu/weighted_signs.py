@@ -7,7 +7,7 @@ from torch import Tensor
 from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles, spans
 from torchrank.cpu.position_sets import sort_rows
-from torchrank.ops.reference.weighted_signs import centred_mid_ranks
+from torchrank.rankings.orders import centered_mid_ranks
 
 _LANES = 256  # rankings met by one walk; their sums stay in the first-level cache
 _TILE_ITEMS = 20_000_000  # items times rankings met in a tile: about 10 ms
@@ -42,7 +42,7 @@ def weighted_signs(x: Tensor, y: Tensor, workspace: int) -> Tensor:
 
 def _coded(ranks: Tensor) -> np.ndarray:
     """Centred mid-rank and whether it is one, (n, lanes): twice the former, plus 1 if the item is ranked."""
-    code = 2 * centred_mid_ranks(ranks) + (ranks >= 0)
+    code = 2 * centered_mid_ranks(ranks) + (ranks >= 0)
     return code.to(torch.int32 if ranks.shape[-1] < 2**29 else torch.int64).T.contiguous().numpy()
 
 

@@ -7,11 +7,12 @@ from torch import Tensor
 from torch.distributions import constraints
 
 from torchrank.distributions.mallows_moments import log_partition, mean_distance, variance_distance
-from torchrank.distributions.support import RankingDistribution, ranking, scores_of_order
+from torchrank.distributions.support import RankingDistribution, ranking
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.orders import total_scores
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import refuse_ties
 
@@ -130,7 +131,7 @@ class Mallows(RankingDistribution):
     @property
     def mode(self) -> Tensor:
         """The most probable ranking: the centre, reversed for negative ``lam``; ``(..., n)`` scores 1 to n."""
-        scores = scores_of_order(self.center.argsort(dim=-1, descending=True), self._score_dtype())
+        scores = total_scores(self.center, self._score_dtype())
         return torch.where(self.lam[..., None] >= 0, scores, self.event_shape[0] + 1 - scores)
 
     @property

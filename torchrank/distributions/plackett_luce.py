@@ -7,8 +7,9 @@ from torch import Tensor
 from torch.distributions import constraints
 
 from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, choices_of, log_prob
-from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking, scores_of_order
+from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.orders import total_scores
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
@@ -88,12 +89,12 @@ class PlackettLuce(RankingDistribution):
             # Large logits would swallow the noise; differences of those of narrow dtypes are exact in float64.
             logits = logits - logits.amax(-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
             noise = torch.empty(shape, dtype=torch.float64, device=logits.device).exponential_().log_().neg_()
-            return scores_of_order((logits + noise).argsort(dim=-1, descending=True), self._score_dtype())
+            return total_scores(logits + noise, self._score_dtype())
 
     @property
     def mode(self) -> Tensor:
         """The most probable ranking, by falling logits and for equal ones by index: ``(..., n)`` scores 1 to n."""
-        return scores_of_order(self.logits.argsort(dim=-1, descending=True, stable=True), self._score_dtype())
+        return total_scores(self.logits, self._score_dtype())
 
     @property
     def worths(self) -> Tensor:

@@ -89,12 +89,3 @@ class RankingDistribution(Distribution):
 def _without_ties(ranks: Tensor, remedy: str) -> Tensor:
     refuse_ties(ranks, "value", remedy)
     return ranks.new_zeros(ranks.shape[:1])
-
-
-def scores_of_order(
-    order: Tensor,  # (..., n) items, most preferred first
-    dtype: torch.dtype,
-) -> Tensor:
-    """Scores n, n - 1, ..., 1."""
-    falling = torch.arange(order.shape[-1], 0, -1, device=order.device).to(dtype)
-    return torch.empty(order.shape, dtype=dtype, device=order.device).scatter_(-1, order, falling.expand(order.shape))

@@ -14,6 +14,7 @@ from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.pairs import item_pairs
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
@@ -253,7 +254,7 @@ def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
     scores, foreign = as_scores(X, "X")
     ranks, strict = dense_ranks(scores, "complete or drop these rows", "X")
     n = ranks.shape[-1]
-    i, j = torch.triu_indices(n, n, 1, device=ranks.device)
+    i, j = item_pairs(n, ranks.device)
     signs = (ranks[..., i] - ranks[..., j]).sign_()
     squared_norm = strict[..., None] if variant == "b" else torch.full_like(strict[..., None], n * (n - 1) // 2)
     features = signs / squared_norm.clamp(min=1).to(torch.float64).sqrt()

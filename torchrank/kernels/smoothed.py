@@ -8,11 +8,12 @@ from torch import Tensor
 from torchrank.kernels.batches import one_batch
 from torchrank.kernels.smoothed_sampling import ESTIMATORS, Jitters
 from torchrank.ops.checks import complete_scores, positive_window
+from torchrank.ops.noises import NOISES
 from torchrank.ops.pair_counts import WORKSPACE
-from torchrank.ops.reference.smoothed import NOISES
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
 from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.pairs import item_pairs
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
@@ -156,7 +157,7 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
     width = _one_window(window).to(scores.device)
     x = complete_scores(scores.to(_working_dtype(scores)), "X")
     n = x.shape[-1]
-    i, j = torch.triu_indices(n, n, 1, device=x.device)
+    i, j = item_pairs(n, x.device)
     left, right = x[..., i], x[..., j]
     tied_infinities = (left == right) & left.isinf()  # finite ties have a slope
     difference = torch.where(tied_infinities, 0, left - right)

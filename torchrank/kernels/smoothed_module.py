@@ -7,7 +7,7 @@ from torch import nn
 
 from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.smoothed import smoothed_kendall_gram
-from torchrank.ops.reference.smoothed import NOISES
+from torchrank.ops.noises import NOISES
 from torchrank.ops.smoothed import METHODS
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.surroundings import in_plain_surroundings

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from torchrank.clustering.centers import pair_signs
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares
 from torchrank.mixtures.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.pairs import pair_signs
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_count, check_positive
 

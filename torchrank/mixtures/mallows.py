@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from torchrank.clustering.centers import CENTERS, centers_of_margins, improved, pair_signs
+from torchrank.clustering.centers import CENTERS, centers_of_margins, improved
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
 from torchrank.distributions.fit_mallows import MOST_LAM
@@ -14,6 +14,7 @@ from torchrank.distributions.mallows_moments import log_partition
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.mixtures.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.pairs import discordant_with_centers, pair_signs, ranks_of_signs
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_choice, check_count, check_positive
 
@@ -115,10 +116,10 @@ class MallowsMixture(Mixture):
     def _keep(self, parameters: MallowsParameters) -> None:
         self.logits.copy_(parameters.log_shares)
         self.concentrations.copy_(parameters.lam)
-        self.centers = _ranks_of_signs(parameters.centers, self.n_items)
+        self.centers = ranks_of_signs(parameters.centers, self.n_items)
 
     def _log_densities(self, points: Tensor, parameters: MallowsParameters) -> Tensor:
-        discordant = (points.shape[-1] - parameters.centers @ points.mT) / 2
+        discordant = discordant_with_centers(points, parameters.centers)
         lam = parameters.lam[..., None]
         return -lam * discordant - log_partition(parameters.lam, self.n_items)[..., None]
 
@@ -141,11 +142,3 @@ class MallowsMixture(Mixture):
 
     def _warn_of_limits(self, parameters: MallowsParameters) -> None:
         warn_of_caps(parameters.lam, self.max_lam)
-
-
-def _ranks_of_signs(signs: Tensor, n: int) -> Tensor:
-    """Dense ranks ``(..., n)`` int64 of total rankings by their pair signs ``(..., p)``."""
-    i, j = torch.triu_indices(n, n, 1, device=signs.device)
-    above = signs.new_zeros((*signs.shape[:-1], n))
-    above.index_add_(-1, i, signs).index_add_(-1, j, -signs)
-    return ((above + n - 1) / 2).round().long()

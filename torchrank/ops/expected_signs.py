@@ -24,8 +24,8 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.pair_counts import pair_counts
-from torchrank.ops.reference.weighted_signs import centred_mid_ranks
 from torchrank.ops.weighted_signs import weighted_signs
+from torchrank.rankings.orders import centered_mid_ranks
 
 ITEM_BYTES = 38  # for each item of a row, on either side: one is held while the other is being made
 PAIR_BYTES = 100  # for each pair of rows in a tile
@@ -54,7 +54,7 @@ class PartialRankings(NamedTuple):
 def partial_rankings(ranks: Tensor, strict: Tensor, kinds: RowKinds, n: int) -> PartialRankings:
     """Prepare dense ranks ``(b, m, columns)`` out of n items, with strict pairs and the kinds of rows, ``(b, m)``."""
     mask = (ranks >= 0).to(torch.float64)
-    above = centred_mid_ranks(ranks).to(torch.float64)
+    above = centered_mid_ranks(ranks).to(torch.float64)
     ranked = mask.sum(dim=-1)
     scale = 1 / (ranked + 1)
     squares = torch.where(kinds.top, ranked, above.square().sum(dim=-1) * scale.square())

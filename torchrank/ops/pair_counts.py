@@ -9,8 +9,8 @@ from torchrank._warnings import warn
 from torchrank.ops.engines import why_missing
 from torchrank.ops.memory import explaining_memory
 from torchrank.ops.reference.pair_counts import pair_counts as reference_engine
-from torchrank.ops.reference.pair_counts import score_dtype
 from torchrank.ops.registration import implement, vmap_as_batch
+from torchrank.rankings.pairs import pair_dtype
 
 METHODS = ("auto", "signs", "inversions", "reference")
 WORKSPACE = 128 * 2**20
@@ -55,7 +55,7 @@ def _fake(
     torch._check(x.shape[0] == other.shape[0], lambda: f"batch sizes {x.shape[0]} and {other.shape[0]} differ")
     torch._check(x.shape[2] == other.shape[2], lambda: f"numbers of items {x.shape[2]} and {other.shape[2]} differ")
     shape = (x.shape[0], x.shape[1], other.shape[1])
-    dtype = score_dtype(x.shape[2])
+    dtype = pair_dtype(x.shape[2])
     score = torch.empty(shape, dtype=dtype, device=x.device)
     return score, torch.empty(shape if strict else (shape[0], 0, 0), dtype=dtype, device=x.device)
 

@@ -33,7 +33,7 @@ def smoothed_gram(
         x: ``(b, m, n)`` float32 or float64 scores without NaN.
         y: ``(b, m2, n)`` of the same dtype, or None for ``x`` itself (symmetric bit for bit).
         window: one positive number, shape ``()``.
-        noise: a key of :data:`torchrank.ops.reference.smoothed.NOISES`.
+        noise: a key of :data:`torchrank.ops.noises.NOISES`.
         method: one of :data:`METHODS`.
         workspace: bytes to use at most beside inputs and outputs.
         progress: show a progress bar.
@@ -144,7 +144,7 @@ def _maker(x: Tensor, y: Tensor | None, window: float, noise: str, method: str) 
     if x.device.type == "cpu" and noise == "uniform" and method != "reference" and not why_missing("cpu"):
         finite = bool(x.isfinite().all()) and (y is None or bool(y.isfinite().all()))
         if finite:
-            from torchrank.cpu.smoothed import NumbaRows  # numba takes half a second to import
+            from torchrank.ops.smoothed_rows import NumbaRows  # numba takes half a second to import
 
             return partial(NumbaRows, window=window)
     return partial(reference.TorchRows, window=window, noise=noise)

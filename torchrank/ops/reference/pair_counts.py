@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from torchrank.rankings.pairs import pair_dtype
+
 _EXACT_FLOAT32 = 2**24  # integers up to here are exact in float32, sums of that many signs too
 
 
@@ -22,7 +24,7 @@ def pair_counts(
     """
     other = x if y is None else y
     b, m, n = x.shape
-    dtype = score_dtype(n)
+    dtype = pair_dtype(n)
     score = torch.zeros((b, m, other.shape[1]), dtype=dtype, device=x.device)
     both = torch.zeros_like(score) if strict else score.new_empty((b, 0, 0))
     for i, j in pair_blocks(n, rows=b * (m + other.shape[1]), workspace=workspace, device=x.device):
@@ -32,11 +34,6 @@ def pair_counts(
         if strict:
             both += (sx.abs() @ sy.abs().mT).to(dtype)
     return score, both
-
-
-def score_dtype(n: int) -> torch.dtype:
-    """The narrowest dtype that holds n(n-1)/2."""
-    return torch.int32 if n <= 65_536 else torch.int64
 
 
 def signs(ranks: Tensor, i: Tensor, j: Tensor) -> Tensor:

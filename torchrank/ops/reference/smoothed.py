@@ -12,19 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-
-class Noise(NamedTuple):
-    """What independent jitters make of the sign of a difference t, as functions of s = t / window."""
-
-    reach: float  # beyond -reach <= s <= reach the value is -1 or 1 and the slope 0, in float64 too
-    value: Callable[[Tensor], Tensor]  # expected sign
-    slope: Callable[[Tensor], Tensor]  # its derivative with respect to s
-
-
-NOISES = {
-    "uniform": Noise(1.0, lambda s: s * (2 - s.abs()), lambda s: 2 - 2 * s.abs()),
-    "gaussian": Noise(100.0, lambda s: torch.erf(s / 2), lambda s: torch.exp(-s * s / 4) / math.sqrt(math.pi)),
-}
+from torchrank.ops.noises import NOISES
 
 
 class Block(NamedTuple):

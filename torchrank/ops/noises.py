@@ -1,0 +1,22 @@
+"""What independent jitters of the scores make of the sign of a difference, for each distribution of the jitters."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Noise(NamedTuple):
+    """What independent jitters make of the sign of a difference t, as functions of s = t / window."""
+
+    reach: float  # beyond -reach <= s <= reach the value is -1 or 1 and the slope 0, in float64 too
+    value: Callable[[Tensor], Tensor]  # expected sign
+    slope: Callable[[Tensor], Tensor]  # its derivative with respect to s
+
+
+NOISES = {
+    "uniform": Noise(1.0, lambda s: s * (2 - s.abs()), lambda s: 2 - 2 * s.abs()),
+    "gaussian": Noise(100.0, lambda s: torch.erf(s / 2), lambda s: torch.exp(-s * s / 4) / math.sqrt(math.pi)),
+}
