@@ -36,14 +36,17 @@ from torchrank.kernels import (
     kendall_gram,
     mallows_gram,
     monte_carlo_bound,
+    monte_carlo_kendall_gram,
     monte_carlo_samples,
     multivariate_gram,
     normalize_gram,
     pair_counts,
+    pair_weights,
     partial_kendall_gram,
     polynomial_gram,
     smoothed_features,
     smoothed_kendall_gram,
+    weighted_kendall_gram,
 )
 from torchrank.label_ranking import (
     MMPL,
@@ -57,7 +60,8 @@ from torchrank.label_ranking import (
     rank_tree,
 )
 from torchrank.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
-from torchrank.rankings import from_orders, from_positions, to_orders, to_positions
+from torchrank.ops.rank import rank
+from torchrank.rankings import Rankings, from_orders, from_positions, to_orders, to_positions
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name like others
     "AllPairsMajorityVote",
@@ -81,6 +85,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "PlackettLuce",
     "RankTree",
     "RankingKMeans",
+    "Rankings",
     "SmoothedKendallKernel",
     "TopScoringPairs",
     "__version__",
@@ -104,15 +109,18 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "kron_rls",
     "mallows_gram",
     "monte_carlo_bound",
+    "monte_carlo_kendall_gram",
     "monte_carlo_samples",
     "multivariate_gram",
     "naive_kmeans",
     "normalize_gram",
     "one_rank",
     "pair_counts",
+    "pair_weights",
     "partial_kendall_gram",
     "polynomial_gram",
     "pruned_rank_tree",
+    "rank",
     "rank_clustering_tree",
     "rank_tree",
     "smoothed_features",
@@ -121,4 +129,5 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "to_positions",
     "top_scoring_pairs",
     "two_step_rls",
+    "weighted_kendall_gram",
 ]

@@ -20,7 +20,7 @@ def run(recorder: Recorder) -> None:
         "interleaving": lambda: torchrank.kendall_gram(P, missing="interleaving"),
         "topk": lambda: torchrank.kendall_gram(P, missing="topk"),
         "pairwise": lambda: torchrank.kendall_gram(P, missing="pairwise"),
-        "lists": lambda: torchrank.partial_kendall_gram(lists, n_items=1_000_000, kind="topk"),
+        "lists": lambda: torchrank.partial_kendall_gram(lists, n_items=1_000_000, missing="topk"),
     }
     for warm_up in runs.values():
         warm_up()

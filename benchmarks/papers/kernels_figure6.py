@@ -29,7 +29,7 @@ from sklearn.svm import SVC
 
 from benchmarks.papers.conditional_data import data_folder
 from benchmarks.registry import RESULTS, Recorder
-from torchrank import center_gram, kendall_gram, normalize_gram, smoothed_kendall_gram
+from torchrank import center_gram, kendall_gram, monte_carlo_kendall_gram, normalize_gram, smoothed_kendall_gram
 
 COSTS = np.logspace(-2, 3, 6)
 PAPER = {"kendall_accuracy": 63.67, "best_window": 10_200}  # Table 2, and the authors' programs
@@ -139,7 +139,7 @@ def kernels_of(X: np.ndarray, window: float, draws: tuple[int, ...]) -> dict[str
 def sampled(X: np.ndarray, window: float, D: int) -> np.ndarray:
     """The Monte-Carlo kernel with the same jitters in every call, the first D of them."""
     generator = torch.Generator().manual_seed(0)
-    return smoothed_kendall_gram(X, window=window, method="monte_carlo", n_samples=D, generator=generator)
+    return monte_carlo_kendall_gram(X, window=window, n_samples=D, generator=generator)
 
 
 def majority_rate(y: np.ndarray) -> float:

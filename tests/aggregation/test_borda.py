@@ -18,21 +18,21 @@ def test_partial_votes_are_those_expected_of_agreeing_rankings(variant: str, kin
     X = random_scores(np.random.default_rng(3), kind, 12, 5, missing=0.4)
     weights = np.random.default_rng(4).random(12)
     expected = np.average([borda_votes(row, variant) for row in X], axis=0, weights=weights)
-    np.testing.assert_allclose(borda(X, weights, variant=variant), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(borda(X, weights, missing=variant), expected, rtol=0, atol=1e-12)
 
 
 def test_complete_rankings_vote_alike_in_every_variant() -> None:
     X = random_scores(np.random.default_rng(5), "tied", 9, 6)
     expected = np.mean([borda_votes(row, "topk") for row in X], axis=0)
     for variant in ("ordinary", "interleaving", "topk"):
-        np.testing.assert_allclose(borda(X, variant=variant), expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(borda(X, missing=variant), expected, rtol=0, atol=1e-12)
 
 
 def test_modified_count_of_the_paper() -> None:
     """(L_n - j + 1)(L + 1)/(L_n + 1) votes for place j, (L + 1)/2 for missing labels; top-2 of 5 gives them 2."""
     X = np.array([[N, 9.0, N, 3.0, N]])
-    assert borda(X, variant="interleaving").tolist() == [3.0, 4.0, 3.0, 2.0, 3.0]
-    assert borda(X, variant="topk").tolist() == [2.0, 5.0, 2.0, 4.0, 2.0]
+    assert borda(X, missing="interleaving").tolist() == [3.0, 4.0, 3.0, 2.0, 3.0]
+    assert borda(X, missing="topk").tolist() == [2.0, 5.0, 2.0, 4.0, 2.0]
 
 
 def test_cycle_ties_all_items() -> None:
@@ -46,7 +46,7 @@ def test_rounding_does_not_break_ties() -> None:
         X, weights = random_scores(rng, "total", 40, 11, missing=0.3), rng.random(40)
         shuffled = rng.permutation(40)
         both = np.concatenate([X, X[shuffled][:, [1, 0, *range(2, 11)]]])
-        votes = borda(both, np.concatenate([weights, weights[shuffled]]), variant="interleaving")
+        votes = borda(both, np.concatenate([weights, weights[shuffled]]), missing="interleaving")
         assert votes[0] == votes[1]
         assert len(set(votes)) == 10
 
@@ -55,8 +55,8 @@ def test_weight_is_repetition() -> None:
     X = random_scores(np.random.default_rng(0), "tied", 6, 5, missing=0.3)
     counts = np.array([3, 0, 1, 5, 2, 1])
     for variant in ("interleaving", "topk"):
-        repeated = borda(np.repeat(X, counts, axis=0), variant=variant)
-        np.testing.assert_allclose(borda(X, counts, variant=variant), repeated, rtol=0, atol=1e-14)
+        repeated = borda(np.repeat(X, counts, axis=0), missing=variant)
+        np.testing.assert_allclose(borda(X, counts, missing=variant), repeated, rtol=0, atol=1e-14)
 
 
 def test_batches_of_rankings_and_of_weights() -> None:
@@ -108,7 +108,7 @@ def test_other_bad_input() -> None:
     with pytest.raises(ValueError, match=r'X has NaN .* row 0, item 1; pass variant="interleaving"'):
         borda(np.array([[1.0, N]]))
     with pytest.raises(ValueError, match="variant='cheng' is unknown"):
-        borda(np.eye(2), variant="cheng")
+        borda(np.eye(2), missing="cheng")
     with pytest.raises(ValueError, match="at least one is needed"):
         borda(np.zeros((0, 3)))
     with pytest.raises(TypeError, match="weights has dtype"):

@@ -230,4 +230,4 @@ def test_on_cuda() -> None:
         assert there.scores.is_cuda
         assert torch.equal(there.scores.cpu(), here.scores)
         assert torch.equal(copeland(X, missing=missing).cpu(), copeland(X.cpu(), missing=missing))
-    assert torch.equal(borda(X, variant="topk").cpu(), borda(X.cpu(), variant="topk"))
+    assert torch.equal(borda(X, missing="topk").cpu(), borda(X.cpu(), missing="topk"))

@@ -126,7 +126,7 @@ def test_weights_are_repetitions_and_0_is_a_row_left_out(n, missing):
             atol=1e-13,
         )
         if missing != "pairwise":
-            votes = borda(X, weights, variant=missing), borda(other, others_weights, variant=missing)
+            votes = borda(X, weights, missing=missing), borda(other, others_weights, missing=missing)
             np.testing.assert_allclose(*votes, rtol=0, atol=1e-13)
     if n == 5:
         cost, orders = kemeny_orders(preferences(X, weights, missing))

@@ -70,7 +70,7 @@ CALLS: dict[str, Call] = {
         derivative="refused",
     ),
     "kendall_gram of weighted pairs": Call(
-        lambda X, K: tr.kendall_gram(X, pairs=K),
+        lambda X, K: tr.weighted_kendall_gram(X, pairs=K),
         {"X": TIED, "K": PAIRS},
         ("mm",),
         pointwise=True,

@@ -15,6 +15,7 @@ from torchrank import (
     normalize_gram,
     pair_counts,
     polynomial_gram,
+    weighted_kendall_gram,
 )
 
 BACKENDS = ["aot_eager"] + (["inductor"] if shutil.which("g++") else [])
@@ -88,10 +89,10 @@ def test_mallows_gram_with_a_learnable_concentration(backend):
         lambda X: normalize_gram(mallows_gram(X, lam=0.2)),
         MallowsKernel(lam=0.1),
         lambda X: kendall_gram(X.long()),
-        lambda X: kendall_gram(X, X[:2], missing="topk", kind=["topk", "interleaving"] * 2, kind_y="interleaving"),
-        lambda X: kendall_gram(torch.stack([X, X]), missing="topk", kind=[["topk"] * 4, ["interleaving"] * 4]),
+        lambda X: kendall_gram(X, X[:2], missing=["topk", "interleaving"] * 2, missing_y="interleaving"),
+        lambda X: kendall_gram(torch.stack([X, X]), missing=[["topk"] * 4, ["interleaving"] * 4]),
         lambda X: mallows_gram(X.where(X > 0, math.nan), missing="topk", normalize=True),
-        lambda X: kendall_gram(X, pairs=1 - torch.eye(7)),
+        lambda X: weighted_kendall_gram(X, pairs=1 - torch.eye(7)),
         lambda X: polynomial_gram(kendall_gram(X), degree=3, scale=2.0),
     ],
     ids=[
@@ -140,7 +141,7 @@ def test_fake_cuda_tensors(dtype, missing):
             for other, m2 in ((None, 3), (Y, 5)):
                 result = function(X, other, missing=missing)
                 assert (tuple(result.shape), result.dtype, result.device.type) == ((2, 3, m2), result_dtype, "cuda")
-        weighted = kendall_gram(X, Y, pairs=torch.empty(10, 10))
+        weighted = weighted_kendall_gram(X, Y, pairs=torch.empty(10, 10))
         assert (tuple(weighted.shape), weighted.dtype, weighted.device.type) == ((2, 3, 5), expected, "cuda")
         for count in pair_counts(X, Y, missing=missing if missing == "raise" else "pairwise"):
             assert (tuple(count.shape), count.dtype, count.device.type) == ((2, 3, 5), torch.int64, "cuda")

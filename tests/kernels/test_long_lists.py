@@ -23,22 +23,24 @@ def test_equals_the_kernel_of_score_matrices(n, variant, workspace):
     lists, others = random_lists(rng, 9, n), random_lists(rng, 4, n)
     kinds, kinds2 = ([KINDS[k] for k in rng.integers(0, 2, m)] for m in (9, 4))
     X, Y = from_orders(lists, n), from_orders(others, n)
-    K = partial_kendall_gram(lists, n_items=n, kind=kinds, variant=variant, workspace=workspace)
-    np.testing.assert_allclose(K, kendall_gram(X, missing="topk", kind=kinds, variant=variant), rtol=0, atol=1e-14)
+    K = partial_kendall_gram(lists, n_items=n, missing=kinds, variant=variant, workspace=workspace)
+    np.testing.assert_allclose(K, kendall_gram(X, missing=kinds, variant=variant), rtol=0, atol=1e-14)
     assert np.array_equal(K, K.T)
-    K = partial_kendall_gram(lists, others, n_items=n, kind=kinds, kind2=kinds2, variant=variant, workspace=workspace)
-    expected = kendall_gram(X, Y, missing="topk", kind=kinds, kind_y=kinds2, variant=variant)
+    K = partial_kendall_gram(
+        lists, others, n_items=n, missing=kinds, missing_y=kinds2, variant=variant, workspace=workspace
+    )
+    expected = kendall_gram(X, Y, missing=kinds, missing_y=kinds2, variant=variant)
     np.testing.assert_allclose(K, expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_items_that_no_list_names_count(kind):
     lists = [[7, 3, 90_000], [3, 7], [90_000]]
-    K = partial_kendall_gram(lists, n_items=100_000, kind=kind, workspace=1 << 10)
-    assert np.array_equal(K, partial_kendall_gram(lists, n_items=100_000, kind=kind))
+    K = partial_kendall_gram(lists, n_items=100_000, missing=kind, workspace=1 << 10)
+    assert np.array_equal(K, partial_kendall_gram(lists, n_items=100_000, missing=kind))
     small = [[0, 1, 2], [1, 0], [2]]  # the same lists out of their own items, and 997 more
     expected = kendall_gram(from_orders(small, 1000), missing=kind)
-    np.testing.assert_allclose(partial_kendall_gram(small, n_items=1000, kind=kind), expected, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(partial_kendall_gram(small, n_items=1000, missing=kind), expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("workspace", [2**10, 2**15, 2**27])
@@ -46,13 +48,13 @@ def test_without_an_engine_for_lists_tiles_of_dense_rankings_do(workspace, monke
     rng = np.random.default_rng(1)
     lists = [rng.choice(1000, rng.integers(0, 9), replace=False).tolist() for _ in range(40)]
     kinds = [("topk", "interleaving")[k] for k in rng.integers(0, 2, 40)]
-    expected = partial_kendall_gram(lists, n_items=10**6, kind=kinds)
-    cross = partial_kendall_gram(lists, lists[:7], n_items=10**6, kind="topk", kind2="interleaving", variant="b")
+    expected = partial_kendall_gram(lists, n_items=10**6, missing=kinds)
+    cross = partial_kendall_gram(lists, lists[:7], n_items=10**6, missing="topk", missing_y="interleaving", variant="b")
     monkeypatch.setattr("torchrank.kernels.long_lists.why_missing", lambda device_type: "gone")
-    K = partial_kendall_gram(lists, n_items=10**6, kind=kinds, workspace=workspace)
+    K = partial_kendall_gram(lists, n_items=10**6, missing=kinds, workspace=workspace)
     assert np.array_equal(K, K.T)
     np.testing.assert_allclose(K, expected, rtol=0, atol=1e-15)
-    settings = {"kind": "topk", "kind2": "interleaving", "variant": "b", "workspace": workspace}
+    settings = {"missing": "topk", "missing_y": "interleaving", "variant": "b", "workspace": workspace}
     K = partial_kendall_gram(lists, lists[:7], n_items=10**6, **settings)
     np.testing.assert_allclose(K, cross, rtol=0, atol=1e-15)
 
@@ -60,7 +62,7 @@ def test_without_an_engine_for_lists_tiles_of_dense_rankings_do(workspace, monke
 def test_millions_of_items_take_no_matrix():
     rng = np.random.default_rng(0)
     lists = np.stack([rng.choice(10_000_000, 50, replace=False) for _ in range(300)])
-    K = partial_kendall_gram(lists, n_items=10_000_000, kind="topk", variant="b", workspace=1 << 20)
+    K = partial_kendall_gram(lists, n_items=10_000_000, missing="topk", variant="b", workspace=1 << 20)
     np.testing.assert_allclose(np.diag(K), 1, rtol=1e-15)
     assert np.linalg.eigvalsh(K).min() > -1e-12
 
@@ -82,7 +84,7 @@ def test_tensors_stay_tensors_and_nothing_is_an_empty_matrix():
 
 
 def test_more_items_than_integers_count_pairs_of():
-    K = partial_kendall_gram([[0, 10**12]], n_items=10**13, kind="topk")
+    K = partial_kendall_gram([[0, 10**12]], n_items=10**13, missing="topk")
     assert K[0, 0] == pytest.approx((1 + 2 * (10**13 - 2)) / (10**13 * (10**13 - 1) / 2), rel=1e-15)
 
 
@@ -98,21 +100,29 @@ def test_layouts_without_warnings():
     ("call", "error", "message"),
     [
         (lambda: partial_kendall_gram([[0, 5]], n_items=5), ValueError, "orders has 5 at row 0, place 1; expected"),
-        (lambda: partial_kendall_gram([[0]], [[1, 1]], n_items=5), ValueError, "orders2 lists item 1 twice in row 0"),
+        (lambda: partial_kendall_gram([[0]], [[1, 1]], n_items=5), ValueError, "orders_y lists item 1 twice in row 0"),
         (lambda: partial_kendall_gram([[0]], n_items=1), ValueError, "n_items=1 is too small"),
-        (lambda: partial_kendall_gram([[0]], n_items=5, kind="best"), ValueError, "kind has 'best'; choose one of"),
         (
-            lambda: partial_kendall_gram([[0]], n_items=5, kind=["topk"] * 2),
+            lambda: partial_kendall_gram([[0]], n_items=5, missing="best"),
             ValueError,
-            "kind has 2 words; expected one",
+            "missing='best' is unknown; choose one of 'interleaving'",
         ),
-        (lambda: partial_kendall_gram([[0]], n_items=5, kind=[["topk"]]), ValueError, r"kind has shape \(1, 1\)"),
         (
-            lambda: partial_kendall_gram([[0]], n_items=5, kind2="topk"),
+            lambda: partial_kendall_gram([[0]], n_items=5, missing=["topk"] * 2),
             ValueError,
-            "kind2 is for orders2, which is None",
+            "missing has 2 words; expected one",
         ),
-        (lambda: partial_kendall_gram([[0]], [[0]], n_items=5, kind=["topk"]), ValueError, "pass kind2 for those of"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, missing=[["topk"]]), ValueError, r"missing has shape \(1, 1\)"),
+        (
+            lambda: partial_kendall_gram([[0]], n_items=5, missing_y="topk"),
+            ValueError,
+            "missing_y is for orders_y, which is None",
+        ),
+        (
+            lambda: partial_kendall_gram([[0]], [[0]], n_items=5, missing=["topk"]),
+            ValueError,
+            "pass missing_y for those of",
+        ),
         (lambda: partial_kendall_gram([[0]], n_items=2**64), ValueError, "n_items=18446744073709551616 is too large"),
         (lambda: partial_kendall_gram([[0]], n_items=5, workspace=0), ValueError, "workspace=0 is too small"),
         (lambda: partial_kendall_gram(np.array([[0.5]]), n_items=5), TypeError, "orders has dtype"),

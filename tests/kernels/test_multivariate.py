@@ -15,8 +15,8 @@ from torch.library import opcheck
 
 from tests.strategies import random_scores
 from torchrank import KendallKernel, MallowsKernel, kendall_gram, mallows_gram
-from torchrank.kernels.multivariate import MultivariateKernel, multivariate_gram
-from torchrank.kernels.smoothed_module import SmoothedKendallKernel
+from torchrank.kernels import MultivariateKernel, multivariate_gram
+from torchrank.kernels.modules import SmoothedKendallKernel
 
 RNG = np.random.default_rng(0)
 SIZES = (7, 4, 12)

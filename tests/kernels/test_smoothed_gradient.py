@@ -8,6 +8,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import gradcheck, gradgradcheck
 from torch.library import opcheck
 
+from torchrank.kernels.monte_carlo import monte_carlo_kendall_gram
 from torchrank.kernels.smoothed import smoothed_features, smoothed_kendall_gram
 from torchrank.ops.reference import smoothed as reference
 
@@ -108,7 +109,7 @@ def test_features_are_differentiable_twice():
 
 def test_monte_carlo_has_no_gradient():
     X = scores(3, 5)
-    K = smoothed_kendall_gram(X, window=1.0, method="monte_carlo", n_samples=2)
+    K = monte_carlo_kendall_gram(X, window=1.0, n_samples=2)
     with pytest.raises(RuntimeError, match="piecewise constant"):
         K.sum().backward()
 

@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from benchmarks.learn_kernel import accuracy, learn, rankers, starting_kernel
+from torchrank.kernels.modules import SmoothedKendallKernel
 from torchrank.kernels.smoothed import smoothed_kendall_gram
-from torchrank.kernels.smoothed_module import SmoothedKendallKernel
 
 X = np.random.default_rng(0).standard_normal((12, 6))
 Y = np.random.default_rng(1).standard_normal((5, 6))

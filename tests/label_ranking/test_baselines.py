@@ -38,7 +38,7 @@ def test_one_rank_is_borda_of_all_rows():
     X, Y = random_rows(0)
     predicted = one_rank(X, Y).predict(X)
     assert len(predicted.unique(dim=0)) == 1
-    assert torch.equal(predicted[0], strict_scores(borda(Y, variant="interleaving")))
+    assert torch.equal(predicted[0], strict_scores(borda(Y, missing="interleaving")))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
@@ -97,7 +97,7 @@ def test_k_o_means_ends_where_nothing_moves():
     centers = k_o_means(rows, 3, seed=0)
     nearest = torch.from_numpy(rows.distances(centers)).argmin(1)
     for k in range(3):
-        votes = borda(torch.from_numpy(data.Y)[nearest == k], variant="interleaving")
+        votes = borda(torch.from_numpy(data.Y)[nearest == k], missing="interleaving")
         assert torch.equal(strict_scores(votes), centers[k])
     assert {tuple(order) for order in centers.argsort(dim=-1, descending=True).tolist()} == set(CENTRAL_ORDERS)
 

@@ -5,7 +5,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.library import opcheck
 
-from torchrank.ops.completeness import look_once, refuse_unranked
+from torchrank.ops.completeness import look_at_both, refuse_unranked
 from torchrank.ops.dense_ranks import dense_ranks
 
 TOTAL, TIED, HOLE = [3.0, 1.0, 2.0], [3.0, 1.0, 1.0], [3.0, float("nan"), 2.0]
@@ -21,7 +21,7 @@ def test_opcheck(y):
     opcheck(torch.ops.torchrank.refuse_unranked.default, (*sides, "drop them"))
 
 
-@pytest.mark.parametrize("look", [refuse_unranked, look_once])
+@pytest.mark.parametrize("look", [refuse_unranked, look_at_both])
 @pytest.mark.parametrize(
     ("x", "y", "place"),
     [
@@ -35,7 +35,7 @@ def test_the_first_unranked_item_is_named(look, x, y, place):
         look(*ranked(*x), *(ranked(*y) if y else (None, None)), "drop them")
 
 
-@pytest.mark.parametrize("look", [refuse_unranked, look_once])
+@pytest.mark.parametrize("look", [refuse_unranked, look_at_both])
 def test_batches_are_named(look):
     ranks, strict = dense_ranks(torch.tensor([[TOTAL], [HOLE]]), "allow", "X")
     with pytest.raises(ValueError, match=r"batch \(1,\), row 0, item 1"):
@@ -54,7 +54,7 @@ def test_batches_are_named(look):
 )
 def test_one_look_tells_of_ties(x, y, untied):
     sides = ranked(*x) if x else dense_ranks(torch.empty(0, 3), "allow", "X")
-    assert look_once(*sides, *(ranked(*y) if y else (None, None)), "drop them").tolist() == untied
+    assert look_at_both(*sides, *(ranked(*y) if y else (None, None)), "drop them").tolist() == untied
 
 
 def test_the_answer_lies_in_host_memory():

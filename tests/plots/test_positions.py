@@ -23,7 +23,7 @@ def test_positions_are_counted_by_hand():
 
 
 def test_unranked_items_have_no_position():
-    shares = shown(plot_positions(np.array([[2.0, 1, np.nan]]), variant="topk"))[1]
+    shares = shown(plot_positions(np.array([[2.0, 1, np.nan]]), missing="topk"))[1]
     np.testing.assert_array_equal(shares, [[1, 0, 0], [0, 1, 0], [0, 0, 0]])
 
 

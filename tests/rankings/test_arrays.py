@@ -9,7 +9,15 @@ import scipy.sparse
 import torch
 
 import torchrank
-from torchrank import datasets, estimators, from_orders, from_positions, kendall_gram, smoothed_kendall_gram
+from torchrank import (
+    datasets,
+    estimators,
+    from_orders,
+    from_positions,
+    kendall_gram,
+    smoothed_kendall_gram,
+    weighted_kendall_gram,
+)
 from torchrank.datasets import ranking_data, read_rankings
 from torchrank.rankings.arrays import as_tensor
 
@@ -79,7 +87,7 @@ X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]])
         lambda: kendall_gram(X, MASKED),
         lambda: torchrank.KendallKernel()(MASKED),
         lambda: torchrank.KendallKernel()(MASKED[0], X[0]),
-        lambda: kendall_gram(X, pairs=np.ma.masked_array(1 - np.eye(3), mask=np.eye(3))),
+        lambda: weighted_kendall_gram(X, pairs=np.ma.masked_array(1 - np.eye(3), mask=np.eye(3))),
         lambda: smoothed_kendall_gram(MASKED, window=1.0),
         lambda: torchrank.borda(MASKED),
         lambda: torchrank.borda(X, WEIGHTS),

@@ -1,17 +1,16 @@
 """Copeland's rule: pairwise majorities won, less those lost."""
 
-from torch import Tensor
-
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.missing import Missing
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_finite
 
 
 @in_plain_surroundings
 def copeland(
-    X: Scores, weights: Matrix | None = None, *, missing: str = "raise", tolerance: float = ROUNDING
+    X: Scores, weights: Matrix | None = None, *, missing: Missing = None, tolerance: float = ROUNDING
 ) -> Matrix:
     """Copeland's central ranking: of every item, the number of items that it beats less the number that beat it.
 
@@ -44,5 +43,5 @@ def copeland(
     matrix = preferences.matrix.detach()
     beats = matrix - matrix.mT > tolerance * preferences.total[..., None, None].detach()
     won = (beats.sum(dim=-1) - beats.sum(dim=-2)).to(preferences.dtype)
-    won = without_gradient(won, preferences.matrix, X if isinstance(X, Tensor) else None, what="Copeland scores are")
-    return to_numpy(won) if preferences.foreign else won
+    won = without_gradient(won, preferences.matrix, preferences.scores, what="Copeland scores are")
+    return preferences.origin.wrap(won)

@@ -10,8 +10,9 @@ from torch import Tensor
 from torchrank.aggregation.local_search import local_order, order_cost
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import plainly, without_gradient
+from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import scores_of_order
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
@@ -35,7 +36,7 @@ def kemeny(
     X: Scores,
     weights: Matrix | None = None,
     *,
-    missing: str = "raise",
+    missing: Missing = None,
     method: str = "auto",
     time_limit: float = 60.0,
 ) -> KemenyRanking:
@@ -100,12 +101,12 @@ def kemeny(
     )
     central = central._replace(
         scores=without_gradient(
-            central.scores.to(preferences.dtype), preferences.matrix, X if isinstance(X, Tensor) else None, what=_WHAT
+            central.scores.to(preferences.dtype), preferences.matrix, preferences.scores, what=_WHAT
         ),
         cost=central.cost * preferences.unit,
         gap=central.gap * preferences.unit,
     )
-    return KemenyRanking(*map(to_numpy, central)) if preferences.foreign else central
+    return KemenyRanking(*map(preferences.origin.wrap, central))
 
 
 @in_plain_surroundings

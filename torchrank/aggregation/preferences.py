@@ -5,13 +5,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from torchrank.kernels.all_pairs import MISSING
-from torchrank.kernels.partial import KINDS
-from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.ops.rank import as_rankings
+from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.surroundings import in_plain_surroundings
-from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, count_dtype
+from torchrank.rankings.validate import Scores, as_weights
 
 REMEDY = (
     'pass missing="pairwise" to count the rankings that rank both items, "interleaving" if unranked items may be '
@@ -22,20 +21,22 @@ _BLOCK_BYTES = 32 * 2**20
 
 
 @in_plain_surroundings
-def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: str = "raise") -> Matrix:
+def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) -> Matrix:
     """Weight of the rankings that prefer item i to item j, for all pairs of items.
 
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked.
         weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Batch dimensions broadcast with
             those of ``X``: weights ``(k, m)`` of one set of rankings give k matrices.
-        missing: what unranked items mean.
+        missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.
 
             * "raise": an error.
             * "pairwise": a ranking says nothing of pairs that it does not rank.
             * "interleaving": anything; a ranking counts as the share of the total rankings agreeing with it that prefer
               i to j.
             * "topk": less preferred than all ranked items, in any order; shares likewise.
+
+            Or one of the last two for each ranking, ``(..., m)``.
 
     Returns:
         ``(..., n, n)`` float64, 0 on the diagonal and for ties. Whole weights give exact counts, except for
@@ -52,7 +53,7 @@ def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: str =
     """
     preferences = weighed_preferences(X, weights, missing)
     matrix = preferences.matrix * preferences.unit[..., None, None]
-    return to_numpy(matrix) if preferences.foreign else matrix
+    return preferences.origin.wrap(matrix)
 
 
 class Preferences(NamedTuple):
@@ -62,22 +63,23 @@ class Preferences(NamedTuple):
     total: Tensor  # (...) sum of weights, in units
     unit: Tensor  # (...) a power of two, so that weights of any size have sums, and those times a power the same ones
     dtype: torch.dtype  # of scores made of them
-    foreign: bool  # whether the rankings came from outside torch
+    origin: Origin
+    scores: Tensor | None  # where a derivative in them may be asked for
 
 
-def weighed_preferences(X: Scores, weights: Matrix | None, missing: str) -> Preferences:
+def weighed_preferences(X: Scores, weights: Matrix | None, missing: Missing) -> Preferences:
     """Check the arguments and count, as :func:`pair_preferences` says."""
-    check_choice(missing, "missing", MISSING)
-    scores, foreign = as_scores(X, "X")
-    given = as_weights(weights, scores)
+    rankings = as_rankings(X, missing=missing, remedy=REMEDY)
+    ranks, meaning = rankings.ranks, rankings.meaning
+    given = as_weights(weights, ranks)
     unit = power_of_two(given.detach().amax(dim=-1))
     weight = given / unit[..., None]
-    ranks, _ = dense_ranks(scores, REMEDY if missing == "raise" else "allow", "X")
     matrix = _among_ranked(ranks, weight)
-    if missing in KINDS:
-        matrix = matrix + _across_ranked(ranks, weight, missing)
+    if meaning.partial:
+        matrix = matrix + _across_ranked(ranks, weight, meaning)
         matrix = matrix * (1 - torch.eye(ranks.shape[-1], dtype=torch.float64, device=ranks.device))
-    return Preferences(matrix, weight.sum(dim=-1), unit, count_dtype(scores, foreign=foreign), foreign)
+    dtype = torch.promote_types(rankings.result_dtype, torch.float32)
+    return Preferences(matrix, weight.sum(dim=-1), unit, dtype, rankings.origin, rankings.scores)
 
 
 def power_of_two(values: Tensor) -> Tensor:
@@ -98,12 +100,13 @@ def _among_ranked(ranks: Tensor, weights: Tensor) -> Tensor:
     return torch.cat(rows, dim=-2)
 
 
-def _across_ranked(ranks: Tensor, weights: Tensor, missing: str) -> Tensor:
+def _across_ranked(ranks: Tensor, weights: Tensor, meaning: Meaning) -> Tensor:
     """Expected preferences between items that are not both ranked."""
     ranked = (ranks >= 0).to(torch.float64)
     unranked = 1 - ranked
     ends = ranked.sum(dim=-1, keepdim=True) + 1
-    against = ranked if missing == "topk" else centered_mid_ranks(ranks) / ends  # expected sign against unranked ones
+    top = meaning.topk_rows(ranks.shape[-2], ranks.device)[..., None]
+    against = torch.where(top, ranked, centered_mid_ranks(ranks) / ends)  # expected sign against unranked ones
     above, below = ranked * (1 + against) / 2, ranked * (1 - against) / 2  # shares that put an item above, below those
     weighted = weights[..., None] * unranked
     return above.mT @ weighted + weighted.mT @ (below + unranked / 2)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torchrank.classification.labels import class_numbers, decided_class
 from torchrank.linalg import as_double, check_symmetric
 from torchrank.linalg.precision import KeepsPrecision, kernel_values
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import as_gram, check_choice, check_count, check_number
 
@@ -100,13 +100,13 @@ def fisher_discriminant(
     """
     check_choice(ridge_on, "ridge_on", RIDGES)
     check_choice(threshold, "threshold", THRESHOLDS)
-    gram, foreign = as_gram(K, "K", square=True)
+    gram, origin = as_gram(K, "K", square=True)
     check_symmetric(gram, "K")
     _check_ridge(ridge)
     labels, n_classes = class_numbers(y, len(gram), n_classes, gram.device)
     duals, offsets = _solve(as_double(gram), labels, n_classes, ridge, ridge_on, threshold)
     parts = (part.to(device=gram.device, dtype=gram.dtype) for part in (duals, offsets))
-    return FisherDiscriminant(*(to_numpy(part) if foreign else part for part in parts))
+    return FisherDiscriminant(*(origin.wrap(part) for part in parts))
 
 
 def _solve(

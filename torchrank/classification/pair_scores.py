@@ -10,7 +10,7 @@ from torchrank.classification.labels import class_numbers
 from torchrank.classification.pair_blocks import all_pairs_margins as sum_votes
 from torchrank.classification.pair_blocks import top_pairs
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
@@ -68,7 +68,7 @@ def top_scoring_pairs(
         Tan, Naiman, Xu, Winslow and Geman, Simple decision rules for classifying human cancers from gene expression
         profiles, Bioinformatics 21(20), 2005, doi:10.1093/bioinformatics/bti631.
     """
-    scores, foreign = as_scores(X)
+    scores, origin = as_scores(X)
     _check_samples(scores, "X")
     labels = class_numbers(y, len(scores), 2, scores.device)[0]
     n = scores.shape[1]
@@ -80,7 +80,7 @@ def top_scoring_pairs(
     gaps = _gaps(ranks, n_first)
     find = _disjoint_pairs if disjoint else top_pairs
     places = find(ranks, n_first, gaps, int(k), progress)
-    return _oriented(ranks, n_first, gaps, places, to_numpy if foreign else lambda result: result)
+    return _oriented(ranks, n_first, gaps, places, origin.wrap)
 
 
 @in_plain_surroundings
@@ -102,7 +102,7 @@ def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None)
     Raises:
         ValueError: NaN in ``X``, an item that ``X`` does not have, or ``ks`` outside 1 to the number of pairs.
     """
-    scores, foreign = as_scores(X)
+    scores, origin = as_scores(X)
     _check_samples(scores, "X")
     above, below, score, _ = (torch.as_tensor(part, device=scores.device) for part in pairs)
     _check_items(above, below, scores.shape[1], "X has")
@@ -112,7 +112,7 @@ def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None)
     totals = votes.cumsum(dim=1, dtype=torch.int64)[:, last - 1]
     margins = (totals / last.to(torch.float64)).mT.contiguous()
     margins = margins[0] if ks is None else margins
-    return to_numpy(margins) if foreign else margins
+    return origin.wrap(margins)
 
 
 @in_plain_surroundings
@@ -140,7 +140,7 @@ def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "hal
         ValueError: NaN, not two classes, different numbers of items, or an unknown choice.
     """
     check_choice(ties, "ties", TIES)
-    train, foreign = as_scores(X_train, "X_train")
+    train, origin = as_scores(X_train, "X_train")
     new = as_scores(X)[0].to(train.device)
     for scores, name in ((train, "X_train"), (new, "X")):
         _check_samples(scores, name)
@@ -151,7 +151,7 @@ def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "hal
     ranks, n_first = _by_class(dense_ranks(train, _REMEDY, "X_train")[0], labels)
     votes = sum_votes(ranks, n_first, dense_ranks(new, _REMEDY, "X")[0], ties == "strict", progress)
     margins = votes.to(torch.float64) / (n * (n - 1) // 2)
-    return to_numpy(margins) if foreign else margins
+    return origin.wrap(margins)
 
 
 @in_plain_surroundings
@@ -169,7 +169,7 @@ def paired_items(pairs: ScoredPairs, n: int, ks: Sequence[int]) -> Matrix:
     Raises:
         ValueError: a pair names an item from ``n`` on, or ``ks`` is outside 1 to the number of pairs.
     """
-    foreign = not isinstance(pairs.above, Tensor)
+    origin = Origin.of(pairs.above)
     above, below = torch.as_tensor(pairs.above), torch.as_tensor(pairs.below)
     _check_items(above, below, n, "there are")
     last = _numbers_of_pairs(ks, above)
@@ -178,7 +178,7 @@ def paired_items(pairs: ScoredPairs, n: int, ks: Sequence[int]) -> Matrix:
     for items in (above, below):
         first_pair.scatter_reduce_(0, items, order, "amin")
     inside = first_pair < last[:, None]
-    return to_numpy(inside) if foreign else inside
+    return origin.wrap(inside)
 
 
 def _check_items(above: Tensor, below: Tensor, n: int, who: str) -> None:

@@ -11,20 +11,22 @@ from torchrank.clustering.geometries import FeatureGeometry, GramGeometry, means
 from torchrank.clustering.lloyd import KMeansFit, check_clustering, labels_of_all, lloyd, nearest_centers, start_labels
 from torchrank.clustering.points import (
     Kernel,
+    as_points,
     check_kernel,
     explicit_features,
     given_diagonal,
     gram,
     kernel_diagonal,
     rows_against_training,
+    scores_of_points,
     training_gram,
     training_points,
 )
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.surroundings import in_plain_surroundings
-from torchrank.rankings.validate import Scores, as_scores, check_positive
+from torchrank.rankings.validate import Scores, check_positive
 
 
 @in_plain_surroundings
@@ -140,11 +142,13 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         best = lloyd(geometry, labels, self.n_clusters, self.max_iter, progress)
         fit = best.fit.times(data.groups.unit)
         fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
-        self.rankings = data.points[:, :0] if self.kernel == "precomputed" else data.points
+        self.rankings = scores_of_points(data.points)
+        if self.kernel == "precomputed":
+            self.rankings = self.rankings[:, :0]
         self.weights = data.groups.unit * data.groups.weights
         self._keep_centers(geometry, best.members, best.filled)
-        labels = labels_of_all(fit.labels, data.groups, data.scores, self.predict)
-        return replace(fit, labels=to_numpy(labels) if data.foreign else labels)
+        labels = labels_of_all(fit.labels, data.groups, data.given, self.predict)
+        return replace(fit, labels=data.origin.wrap(labels))
 
     def forward(self, X: Scores, diagonal: Matrix | None = None) -> Matrix:
         """Squared distances ``(m2, c)`` to the centres, infinite for clusters without members.
@@ -158,20 +162,20 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         """
         if self.kernel == "precomputed" and diagonal is None:
             raise ValueError("diagonal is missing: distances need k(x, x) of the new rows; predict does without")
-        relative, foreign = self._relative_distances(X)
+        relative, origin = self._relative_distances(X)
         if self.kernel == "precomputed":
             own = given_diagonal(diagonal, relative)
         else:
-            own = kernel_diagonal(self.kernel, as_scores(X)[0])
+            own = kernel_diagonal(self.kernel, as_points(self.kernel, X)[0])
         distances = (own[:, None] + relative).clamp(min=0)
-        return to_numpy(distances) if foreign else distances
+        return origin.wrap(distances)
 
     @torch.no_grad()
     def predict(self, X: Scores) -> Matrix:
         """Labels ``(m2,)`` int64 of the nearest centres; see :meth:`forward` for ``X``."""
-        relative, foreign = self._relative_distances(X)
+        relative, origin = self._relative_distances(X)
         labels = nearest_centers(relative.mT, float(self.tolerance))[0]
-        return to_numpy(labels) if foreign else labels
+        return origin.wrap(labels)
 
     def soft_assign(self, K: Matrix, temperature: float | Tensor) -> Tensor:
         r"""Memberships ``(u, c)`` of the training rows, differentiable in their Gram matrix.
@@ -233,24 +237,25 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         self.center_norms = torch.where(filled, norms, math.inf)
         self.tolerance = norms.new_tensor(rounding_of(geometry.diagonal))
 
-    def _relative_distances(self, X: Any) -> tuple[Tensor, bool]:
-        """Squared distances ``(m2, c)`` less k(x, x), and whether ``X`` came from outside torch."""
+    def _relative_distances(self, X: Any) -> tuple[Tensor, Origin]:
+        """Squared distances ``(m2, c)`` less k(x, x), and where ``X`` came from."""
         u = self._trained()
         if self.kernel == "precomputed":
-            block, foreign = rows_against_training(X, u)
-            return self.center_norms - 2 * block @ self.coefficients.mT, foreign
-        scores, foreign = as_scores(X)
-        if scores.ndim != 2 or scores.shape[1] != self.rankings.shape[1]:
+            block, origin = rows_against_training(X, u)
+            return self.center_norms - 2 * block @ self.coefficients.mT, origin
+        points, _, origin = as_points(self.kernel, X)
+        known = as_points(self.kernel, self.rankings, "rankings")[0]
+        if points.shape[1] != known.shape[1]:
             raise ValueError(
-                f"X has shape {tuple(scores.shape)}; expected (rankings, {self.rankings.shape[1]}), the items fitted"
+                f"X has shape {tuple(points.shape)}; expected (rankings, {known.shape[1]}), the items fitted"
             )
-        trained = explicit_features(self.kernel, self.rankings)
-        new = None if trained is None else explicit_features(self.kernel, scores)
+        trained = explicit_features(self.kernel, known)
+        new = None if trained is None else explicit_features(self.kernel, points)
         if trained is None or new is None:
-            products = as_double(gram(self.kernel, scores, self.rankings)) @ self.coefficients.mT
+            products = as_double(gram(self.kernel, points, known)) @ self.coefficients.mT
         else:
             products = new @ (self.coefficients @ trained).mT
-        return self.center_norms - 2 * products, foreign
+        return self.center_norms - 2 * products, origin
 
     def _trained(self) -> int:
         """How many training rows there are."""

@@ -209,7 +209,7 @@ def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
     return labels, costs.gather(-2, labels.unsqueeze(-2)).squeeze(-2)
 
 
-def labels_of_all(labels: Tensor, groups: Groups, rows: Tensor, predict: Callable[[Tensor], Tensor]) -> Tensor:
+def labels_of_all(labels: Tensor, groups: Groups, rows: Any, predict: Callable[[Any], Tensor]) -> Tensor:
     """Labels ``(m,)`` of all ``rows`` from those of the points ``(u,)``; rows that take no part are predicted."""
     counted, labels = groups.counted, labels[groups.inverse]
     if len(labels) == len(counted):

@@ -8,20 +8,23 @@ import torch
 from torch import Tensor, nn
 
 from torchrank.kernels.kendall import kendall_features
-from torchrank.kernels.modules import KendallKernel, MallowsKernel
-from torchrank.kernels.partial import KINDS
+from torchrank.kernels.modules import KendallKernel, MallowsKernel, SmoothedKendallKernel
 from torchrank.kernels.smoothed import smoothed_features
-from torchrank.kernels.smoothed_module import SmoothedKendallKernel
 from torchrank.linalg.precision import kernel_values
 from torchrank.linalg.symmetric import as_double, check_symmetric
-from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Matrix, as_tensor
+from torchrank.ops.checks import complete_scores
+from torchrank.ops.rank import as_rankings
+from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.distinct import distinct_rows
+from torchrank.rankings.missing import PARTIAL
+from torchrank.rankings.pairs import n_pairs
+from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import Scores, as_gram, as_scores, as_weights
 from torchrank.rankings.weights import in_own_unit
 
 Kernel: TypeAlias = nn.Module | Callable[..., Matrix] | str
+Points: TypeAlias = Tensor | Rankings  # scores, or rankings where only their order counts
 _DIAGONAL_BLOCK = 64
 CHOOSE_KERNEL = "choose a kernel that takes unranked items, such as kernel=KendallKernel(missing='topk')"
 
@@ -39,23 +42,61 @@ def check_kernel(kernel: Kernel | None) -> Kernel:
     return kernel
 
 
-def gram(kernel: Kernel, X: Tensor, Y: Tensor | None = None) -> Tensor:
+def as_points(kernel: Kernel, X: Scores, name: str = "X") -> tuple[Points, Tensor, Origin]:
+    """``X`` as the kernel takes it, ranked once and for all where only the order of scores counts.
+
+    Returns:
+        Rankings or scores ``(m, n)``; rows ``(m, q)`` that are equal where the kernel cannot tell scores apart; and
+        where ``X`` came from.
+
+    Raises:
+        ValueError: more than one matrix; unranked items that the kernel refuses, by the row where they are, since the
+            kernel sees rows in another order.
+        TypeError: scores that are not real numbers.
+    """
+    if isinstance(kernel, (KendallKernel, MallowsKernel)):
+        rankings = as_rankings(X, name, missing=kernel.missing, remedy=CHOOSE_KERNEL)
+        _check_matrix(rankings.ranks, name)
+        return rankings.in_float64(), rankings.ranks, rankings.origin
+    smoothed = isinstance(kernel, SmoothedKendallKernel)
+    scores, origin = as_scores(X, name, ordinal=not smoothed)
+    scores = _check_matrix(scores.detach(), name)
+    if smoothed:
+        complete_scores(scores.to(torch.promote_types(scores.dtype, torch.float32)), name)
+    return scores, sortable(scores), origin
+
+
+def _check_matrix(scores: Tensor, name: str) -> Tensor:
+    if scores.ndim != 2:
+        raise ValueError(f"{name} has shape {tuple(scores.shape)}; expected one matrix")
+    return scores
+
+
+def scores_of_points(points: Points) -> Tensor:
+    """Points as scores, to be kept in a model's state."""
+    return points.as_scores() if isinstance(points, Rankings) else points
+
+
+def gram(kernel: Kernel, X: Points, Y: Points | None = None) -> Tensor:
     """The Gram matrix of a kernel module or function as a tensor."""
     assert not isinstance(kernel, str)
-    return torch.as_tensor(kernel(X, None) if Y is None else kernel_values(kernel, X, Y))
+    if Y is None or isinstance(X, Rankings) or isinstance(Y, Rankings):
+        return torch.as_tensor(kernel(X, Y))
+    return torch.as_tensor(kernel_values(kernel, X, Y))
 
 
-def training_gram(kernel: Kernel, points: Tensor) -> Tensor:
+def training_gram(kernel: Kernel, points: Points) -> Tensor:
     """The checked Gram matrix ``(u, u)`` float64 of training points; they are it for "precomputed"."""
-    if kernel == "precomputed":
+    if kernel == "precomputed" and isinstance(points, Tensor):
         return points
     return checked_gram(gram(kernel, points), "the kernel's Gram matrix")[0]
 
 
-def kernel_diagonal(kernel: Kernel, X: Tensor) -> Tensor:
+def kernel_diagonal(kernel: Kernel, X: Points) -> Tensor:
     """k(x, x) of every row, ``(m,)`` float64, from small diagonal blocks of the Gram matrix."""
-    blocks = [as_double(gram(kernel, block).diagonal()) for block in X.split(_DIAGONAL_BLOCK)]
-    return torch.cat(blocks) if blocks else X.new_zeros(0, dtype=torch.float64)
+    starts = range(0, len(X), _DIAGONAL_BLOCK)
+    blocks = [as_double(gram(kernel, X[start : start + _DIAGONAL_BLOCK]).diagonal()) for start in starts]
+    return torch.cat(blocks) if blocks else torch.zeros(0, dtype=torch.float64, device=X.device)
 
 
 def given_diagonal(diagonal: Matrix, rows: Tensor) -> Tensor:
@@ -64,26 +105,6 @@ def given_diagonal(diagonal: Matrix, rows: Tensor) -> Tensor:
     if own.shape != rows.shape[:1]:
         raise ValueError(f"diagonal has shape {tuple(own.shape)}; expected ({len(rows)},), k(x, x) of every row")
     return as_double(own).to(rows.device)
-
-
-def told_apart(kernel: Kernel, scores: Tensor) -> Tensor:
-    """Rows ``(m, n)`` that are equal where the kernel cannot tell scores apart: their order where only that counts.
-
-    Raises:
-        ValueError: unranked items that the kernel refuses, by the row where they are; it sees rows in another order.
-    """
-    refused = _refuses_unranked(kernel)
-    if not refused and not isinstance(kernel, (KendallKernel, MallowsKernel)):
-        return sortable(scores)
-    ranks, _ = dense_ranks(scores, CHOOSE_KERNEL if refused else "allow", "X")
-    return sortable(scores) if isinstance(kernel, SmoothedKendallKernel) else ranks
-
-
-def _refuses_unranked(kernel: Kernel) -> bool:
-    """Whether this is one of the kernels of complete rankings."""
-    if isinstance(kernel, (KendallKernel, MallowsKernel)):
-        return kernel.missing == "raise"
-    return isinstance(kernel, SmoothedKendallKernel)
 
 
 class Groups(NamedTuple):
@@ -119,30 +140,25 @@ def ungrouped(counts: Tensor, unit: float = 1.0) -> Groups:
 class TrainingPoints(NamedTuple):
     """What a model is fitted to: the u different rankings that count, or a Gram matrix of m points as it is."""
 
-    points: Tensor  # (u, n) scores, or (m, m)
+    points: Points  # (u, n) rankings or scores, or (m, m)
     groups: Groups
-    scores: Tensor  # (m, n) what was given
-    foreign: bool  # whether it came from outside torch
+    given: Points  # (m, n) all that was given
+    origin: Origin
 
 
 def training_points(kernel: Kernel, X: Scores, weights: Matrix | None) -> TrainingPoints:
     """Check rankings and weights, leave out rows of weight 0, and count equal ones once.
 
     Raises:
-        ValueError, TypeError: as :func:`torchrank.rankings.validate.as_scores` and :func:`row_weights`; for
-            "precomputed" as :func:`checked_gram`.
+        ValueError, TypeError: as :func:`as_points` and :func:`row_weights`; for "precomputed" as :func:`checked_gram`.
     """
-    precomputed = kernel == "precomputed"
-    scores, foreign = checked_gram(X) if precomputed else as_scores(X)
-    if scores.ndim != 2:
-        raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix")
-    scores, counts = scores.detach(), row_weights(weights, scores)
-    if precomputed:
-        weights, unit = in_own_unit(counts)
-        groups = ungrouped(weights, float(unit))
-    else:
-        groups = grouped(told_apart(kernel, scores), counts)
-    return TrainingPoints(scores if precomputed else scores[groups.first], groups, scores, foreign)
+    if kernel == "precomputed":
+        matrix, origin = checked_gram(X)
+        own, unit = in_own_unit(row_weights(weights, matrix))
+        return TrainingPoints(matrix, ungrouped(own, float(unit)), matrix, origin)
+    points, rows, origin = as_points(kernel, X)
+    groups = grouped(rows, row_weights(weights, rows))
+    return TrainingPoints(points[groups.first], groups, points, origin)
 
 
 def row_weights(weights: Matrix | None, rows: Tensor) -> Tensor:
@@ -153,30 +169,29 @@ def row_weights(weights: Matrix | None, rows: Tensor) -> Tensor:
     return checked
 
 
-def explicit_features(kernel: Kernel, X: Tensor) -> Tensor | None:
+def explicit_features(kernel: Kernel, X: Points) -> Tensor | None:
     """Features ``(m, d)`` float64 whose products are the kernel, where they take less room than a Gram matrix; or None.
 
     They are known for the Kendall kernel of complete rankings and for its smoothed form, d = n(n-1)/2.
     """
     m, n = X.shape
-    if n * (n - 1) // 2 >= m:
+    if n_pairs(n) >= m:
         return None
-    if isinstance(kernel, KendallKernel):
-        ranks = dense_ranks(X, "allow", "X")[0]
-        complete = not bool((ranks < 0).any())
-        return kendall_features(ranks.double(), variant=_variant(kernel)) if complete else None
-    if isinstance(kernel, SmoothedKendallKernel):
+    if isinstance(kernel, KendallKernel) and isinstance(X, Rankings):
+        complete = X.complete or X.known().complete
+        return torch.as_tensor(kendall_features(X, variant=_variant(kernel))) if complete else None
+    if isinstance(kernel, SmoothedKendallKernel) and isinstance(X, Tensor):
         return as_double(smoothed_features(X, window=kernel.window, noise=kernel.noise))
     return None
 
 
 def _variant(kernel: KendallKernel) -> str:
     """The variant that the kernel has for complete rankings."""
-    return kernel.variant or ("a" if kernel.missing in KINDS else "b")
+    return kernel.variant or ("a" if kernel.missing in PARTIAL else "b")
 
 
-def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, bool]:
-    """A Gram matrix of training points in float64, checked, and whether it came from outside torch.
+def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, Origin]:
+    """A Gram matrix of training points in float64, checked, and where it came from.
 
     The check that it is positive semi-definite is one Cholesky decomposition, ``m^3 / 3`` operations.
 
@@ -185,7 +200,7 @@ def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, bool]:
         ValueError: not square, not symmetric, with NaN or infinite entries, or with an eigenvalue more negative than
             half the digits of its dtype allow.
     """
-    given, foreign = as_gram(K, name, square=True)
+    given, origin = as_gram(K, name, square=True)
     if given.ndim != 2:
         raise ValueError(f"{name} has shape {tuple(given.shape)}; expected one square matrix")
     check_symmetric(given, name)
@@ -200,16 +215,16 @@ def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, bool]:
             f"{name} is not positive semi-definite: its lowest eigenvalue is {lowest:.3g} at a largest entry of "
             f"{scale:.3g}; it is not a kernel's Gram matrix (missing='pairwise' and unpenalised ties give such)"
         )
-    return double, foreign
+    return double, origin
 
 
-def rows_against_training(K: Matrix, m: int) -> tuple[Tensor, bool]:
-    """New rows against the m training rows, ``(m2, m)`` float64, and whether they came from outside torch.
+def rows_against_training(K: Matrix, m: int) -> tuple[Tensor, Origin]:
+    """New rows against the m training rows, ``(m2, m)`` float64, and where they came from.
 
     Raises:
         ValueError: another number of columns, or entries that are not finite.
     """
-    given, foreign = as_gram(K, "K", square=False)
+    given, origin = as_gram(K, "K", square=False)
     if given.ndim != 2 or given.shape[1] != m:
         raise ValueError(
             f"K has shape {tuple(given.shape)}; expected (rows, {m}), new rows against the {m} training rows"
@@ -217,4 +232,4 @@ def rows_against_training(K: Matrix, m: int) -> tuple[Tensor, bool]:
     if not bool(given.isfinite().all()):
         row, column = (int(i) for i in (~given.isfinite()).nonzero()[0])
         raise ValueError(f"K[{row}, {column}] is {given[row, column].item()}; a Gram matrix must be finite")
-    return as_double(given), foreign
+    return as_double(given), origin

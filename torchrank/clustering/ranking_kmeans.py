@@ -17,12 +17,13 @@ from torchrank.clustering.lloyd import (
 )
 from torchrank.clustering.points import grouped, row_weights
 from torchrank.clustering.state import GrowingBuffers
-from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.ops.rank import as_rankings
+from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.pairs import discordant_with_centers, pair_signs
+from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.surroundings import in_plain_surroundings
-from torchrank.rankings.validate import Scores, as_scores, check_choice, real_dtype
+from torchrank.rankings.validate import Scores, check_choice
 
 _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
 
@@ -110,7 +111,8 @@ class RankingKMeans(GrowingBuffers, nn.Module):
             ConvergenceWarning: ``max_iter`` was not enough.
             UserWarning: fewer different rows than clusters, so that some stay empty.
         """
-        ranks, foreign = self._ranks(X)
+        rankings = self._ranks(X)
+        ranks = rankings.ranks
         groups = grouped(ranks, row_weights(weights, ranks))
         geometry = _RankingGeometry(ranks[groups.first], groups.weights, self.center)
         labels = start_labels(geometry, groups, self.n_clusters, self.init, self.n_init, generator)
@@ -119,21 +121,19 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.centers, self.filled = best.centers.long(), best.filled
         labels = labels_of_all(fit.labels, groups, ranks, self._nearest)
-        return replace(fit, labels=to_numpy(labels) if foreign else labels)
+        return replace(fit, labels=rankings.origin.wrap(labels))
 
     @torch.no_grad()
     def forward(self, X: Scores) -> Matrix:
         """Discordant pairs ``(m2, c)`` of rankings ``(m2, n)`` with the centres; infinite for those without members."""
-        ranks, foreign = self._fitted_ranks(X)
-        result = self._costs(ranks).mT.to(real_dtype(as_scores(X)[0], foreign=foreign))
-        return to_numpy(result) if foreign else result
+        rankings = self._fitted_ranks(X)
+        return rankings.origin.wrap(self._costs(rankings.ranks).mT.to(rankings.result_dtype))
 
     @torch.no_grad()
     def predict(self, X: Scores) -> Matrix:
         """Labels ``(m2,)`` int64 of the nearest centres, the first of equally near ones."""
-        ranks, foreign = self._fitted_ranks(X)
-        labels = self._nearest(ranks)
-        return to_numpy(labels) if foreign else labels
+        rankings = self._fitted_ranks(X)
+        return rankings.origin.wrap(self._nearest(rankings.ranks))
 
     def extra_repr(self) -> str:
         """Settings, as ``print`` shows them."""
@@ -142,21 +142,21 @@ class RankingKMeans(GrowingBuffers, nn.Module):
             f"n_init={self.n_init}, max_iter={self.max_iter}"
         )
 
-    def _ranks(self, X: Scores) -> tuple[Tensor, bool]:
-        scores, foreign = as_scores(X)
-        if scores.ndim != 2:
-            raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix")
-        return dense_ranks(scores, _REMEDY if self.missing == "raise" else "allow", "X")[0], foreign
+    def _ranks(self, X: Scores) -> Rankings:
+        rankings = as_rankings(X, missing=self.missing, remedy=_REMEDY)
+        if rankings.ndim != 2:
+            raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix")
+        return rankings
 
-    def _fitted_ranks(self, X: Scores) -> tuple[Tensor, bool]:
+    def _fitted_ranks(self, X: Scores) -> Rankings:
         if self.centers.shape[1] == 0:
             raise ValueError("this model has no clusters yet; call fit first")
-        ranks, foreign = self._ranks(X)
-        if ranks.shape[1] != self.centers.shape[1]:
+        rankings = self._ranks(X)
+        if rankings.shape[1] != self.centers.shape[1]:
             raise ValueError(
-                f"X has shape {tuple(ranks.shape)}; expected (rankings, {self.centers.shape[1]}), the items fitted"
+                f"X has shape {tuple(rankings.shape)}; expected (rankings, {self.centers.shape[1]}), the items fitted"
             )
-        return ranks, foreign
+        return rankings
 
     def _costs(self, ranks: Tensor) -> Tensor:
         """``(c, m)`` discordant pairs, infinite for centres without members."""

@@ -12,7 +12,8 @@ from torchrank.distributions.mallows import COMPLETE, UNTIED
 from torchrank.distributions.mallows_moments import log_partition, mean_distance, variance_distance
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.ops.rank import as_rankings
+from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_positive, refuse_ties
@@ -78,34 +79,36 @@ def fit_mallows(
         2.0717
     """
     check_positive(max_lam, "max_lam")
-    scores, foreign = as_scores(X, "X")
-    weight = as_weights(weights, scores).detach()
-    ranks, _ = dense_ranks(scores, COMPLETE, "X")
-    refuse_ties(ranks, "X", UNTIED)
+    rankings = as_rankings(X, missing="raise", remedy=COMPLETE)
+    origin, n = rankings.origin, rankings.shape[-1]
+    weight = as_weights(weights, rankings.ranks).detach()
+    refuse_ties(rankings.ranks, "X", UNTIED)
     if center is None:
-        central = kemeny(scores, weight, time_limit=time_limit)
+        central = kemeny(rankings, weight, time_limit=time_limit)
         middle, optimal = torch.as_tensor(central.scores), torch.as_tensor(central.optimal)
     else:
         middle, _ = as_scores(center, "center", least_dims=1)
-        if middle.shape[-1] != scores.shape[-1]:
-            raise ValueError(f"center ranks {middle.shape[-1]} items and X ranks {scores.shape[-1]}")
+        if middle.shape[-1] != n:
+            raise ValueError(f"center ranks {middle.shape[-1]} items and X ranks {n}")
         places, _ = dense_ranks(middle[..., None, :], COMPLETE, "center")
         refuse_ties(places, "center", UNTIED)
         optimal = None
-    distance = kendall_distance(ranks.to(torch.float64), middle[..., None, :].to(torch.float64)).squeeze(-1)
+    distance = torch.as_tensor(kendall_distance(rankings.in_float64(), middle[..., None, :].to(torch.float64))).squeeze(
+        -1
+    )
     total = weight.sum(dim=-1)
     mean = (weight * distance).sum(dim=-1) / total
-    lam = lam_of_mean_distance(mean, scores.shape[-1], max_lam)
+    lam = lam_of_mean_distance(mean, n, max_lam)
     lam, mean = (not_followed(value, X, weights, by="fit_mallows") for value in (lam, mean))
     fit = MallowsFit(
         center=middle,
         lam=lam,
-        standard_error=(total * variance_distance(lam, scores.shape[-1])).rsqrt(),
+        standard_error=(total * variance_distance(lam, n)).rsqrt(),
         mean_distance=mean,
-        log_likelihood=-total * (lam * mean + log_partition(lam, scores.shape[-1])),
+        log_likelihood=-total * (lam * mean + log_partition(lam, n)),
         optimal=torch.zeros_like(mean, dtype=torch.bool) if optimal is None else optimal,
     )
-    return MallowsFit(*map(to_numpy, fit)) if foreign else fit
+    return MallowsFit(*map(origin.wrap, fit))
 
 
 def lam_of_mean_distance(

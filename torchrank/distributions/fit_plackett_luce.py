@@ -20,7 +20,7 @@ from torchrank.distributions.choices import (
 )
 from torchrank.distributions.connectivity import refuse_no_maximum
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import not_followed, plainly
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
@@ -117,7 +117,7 @@ def fit_plackett_luce(
     check_finite(prior, "prior", 0)
     check_finite(tol, "tol", 0)
     check_count(max_iter, "max_iter", least=0)
-    scores, foreign = as_scores(X, "X")
+    scores, origin = as_scores(X, "X")
     if scores.ndim != 2:
         raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix (rankings, items)")
     weight = as_weights(weights, scores).detach()
@@ -139,7 +139,7 @@ def fit_plackett_luce(
 
     logits = plainly(search, scores, weight)
     fit = found[0]._replace(logits=not_followed(logits, X, weights, by="fit_plackett_luce"))
-    return fit if not foreign else fit._replace(**{name: to_numpy(getattr(fit, name)) for name in _ARRAYS})
+    return fit._replace(**{name: origin.wrap(getattr(fit, name)) for name in _ARRAYS})
 
 
 _ARRAYS = ("logits", "covariance", "standard_errors")

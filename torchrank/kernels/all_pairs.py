@@ -1,108 +1,100 @@
-"""From scores to what is wanted of all pairs of rankings: check, rank, and hand over to the op."""
+"""From rankings to what is wanted of all pairs of them: hand them over to the op."""
 
 import torch
 from torch import Tensor
 
 from torchrank.kernels.batches import one_batch
-from torchrank.kernels.partial import KINDS, Kind, kinds_of_rows
 from torchrank.ops.completeness import refuse_unranked
-from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.kendall_matrix import Counting, Side, kendall_matrix
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.quantities import Quantity
-from torchrank.rankings.derivatives import without_gradient
-from torchrank.rankings.validate import ScorePair, Scores, check_choice, check_workspace, score_pair
-
-MISSING = ("raise", "pairwise", *KINDS)
-_REMEDY = (
-    'pass missing="pairwise" to compare commonly ranked items only, '
-    'or "interleaving" or "topk" for kernels of partial rankings'
-)
+from torchrank.ops.rank import REMEDY, Pair, refusing_unranked
+from torchrank.rankings.validate import check_choice, check_workspace
 
 
 def all_pairs(
-    X: Scores,
-    Y: Scores | None,
+    pair: Pair,
     quantity: Quantity,
     *,
-    missing: str,
     method: str,
     workspace: int = WORKSPACE,
     progress: bool = False,
-    kind: Kind = None,
-    kind_y: Kind = None,
     dtype: torch.dtype | None = None,
     lam: Tensor | None = None,
-) -> tuple[Tensor, ScorePair]:
-    """``quantity`` of all pairs of rows, ``(1 or 5, ..., m, m2)``, and the checked scores.
+) -> Tensor:
+    """``quantity`` of all pairs of rankings, ``(1 or 5, ..., m, m2)``.
 
-    The result has the dtype of results of these scores, or at least float32 for distances, or ``dtype``. "mallows"
+    The result has the dtype of results of these rankings, or at least float32 for distances, or ``dtype``. "mallows"
     needs ``lam``, one number. Asking for a derivative in the scores raises.
 
     Raises:
         ValueError, TypeError, RuntimeError: as the public functions say.
     """
-    check_choice(missing, "missing", MISSING)
     check_choice(method, "method", METHODS)
     workspace = check_workspace(workspace)
-    if missing not in KINDS and (kind is not None or kind_y is not None):
+    words = {side.missing for side in pair.sides()}
+    partial = any(side.meaning.partial for side in pair.sides())
+    if partial and quantity.needs_strict:
+        word = next(side.missing for side in pair.sides() if side.meaning.partial)
         raise ValueError(
-            f"kind is for missing='interleaving' or 'topk', whose default it overrides; missing={missing!r}"
-        )
-    if missing in KINDS and quantity.needs_strict:
-        raise ValueError(
-            f"missing={missing!r} gives expected signs, not counts: use missing='pairwise', "
+            f"missing={word!r} gives expected signs, not counts: use missing='pairwise', "
             "or for distances tie_penalty=0.25"
         )
-    pair = score_pair(X, Y)
-    if kind_y is not None and Y is None:
-        raise ValueError("kind_y is for Y, which is None: X is compared with itself, and kind speaks of its rows")
-    x, strict_x = dense_ranks(pair.X, "allow", "X")
-    y, strict_y = (None, strict_x) if pair.Y is None else dense_ranks(pair.Y, "allow", "Y")
-    floats = pair.X.is_floating_point() or (pair.Y is not None and pair.Y.is_floating_point())
-    untied = refuse_unranked(x, strict_x, y, strict_y, _REMEDY) if missing == "raise" and floats else None
-    if missing in KINDS:
-        one, two, shape, missing = _expected_sides(x, strict_x, y, strict_y, kind, kind_y, missing)
-    else:
-        one, two, shape = _sides(x, strict_x, y, strict_y)
-    counting = Counting(missing, method, workspace, bool(progress), untied)
+    untied = None
+    if words == {"raise"}:
+        untied = _refuse_unranked(pair)
+    elif "raise" in words:
+        for side, name in zip(pair.sides(), "XY", strict=False):
+            refusing_unranked(side, name, REMEDY)
+    one, two, shape = _expected_sides(pair) if partial else _sides(pair)
+    missing = words.pop() if not partial else "interleaving" if "interleaving" in words else "topk"
     if dtype is None:
         dtype = torch.promote_types(pair.dtype, torch.float32) if quantity.name == "distance" else pair.dtype
     if lam is not None:
-        lam = lam.to(x.device, torch.float64, non_blocking=True).expand(one.ranks.shape[0])
+        lam = lam.to(one.ranks.device, torch.float64, non_blocking=True).expand(one.ranks.shape[0])
+    counting = Counting(missing, method, workspace, bool(progress), untied)
     result = kendall_matrix(one, two, quantity, dtype, counting, lam)
-    return without_gradient(result.reshape(result.shape[0], *shape), pair.X, pair.Y), pair
+    return pair.without_gradient(result.reshape(result.shape[0], *shape))
 
 
-def _sides(
-    x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor
-) -> tuple[Side, Side | None, tuple[int, ...]]:
+def _refuse_unranked(pair: Pair) -> Tensor | None:
+    """Refuse unranked items on both sides at once, unless known; gives what an engine wants to know, if it is known."""
+    x, y = pair.X, pair.Y or pair.X
+    if not (x.complete and y.complete):
+        return refuse_unranked(
+            x.ranks, x.strict, None if pair.Y is None else y.ranks, None if pair.Y is None else y.strict, REMEDY
+        )
+    if x.untied is None or y.untied is None:
+        return None
+    return torch.tensor([x.untied, y.untied], device="cpu")
+
+
+def _sides(pair: Pair) -> tuple[Side, Side | None, tuple[int, ...]]:
     """Both sides with one batch dimension, and the shape ``(..., m, m2)`` of what is made of them."""
-    flat_x, flat_y, shape = one_batch(x, y)
-    one, two, _ = one_batch(strict_x[..., None], None if y is None else strict_y[..., None])
+    x, y = pair.X, pair.Y
+    flat_x, flat_y, shape = one_batch(x.ranks, None if y is None else y.ranks)
+    one, two, _ = one_batch(x.strict[..., None], None if y is None else y.strict[..., None])
     return Side(flat_x, one[..., 0]), None if flat_y is None or two is None else Side(flat_y, two[..., 0]), shape
 
 
-def _expected_sides(
-    x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor, kind: Kind, kind_y: Kind, default: str
-) -> tuple[Side, Side | None, tuple[int, ...], str]:
-    """The same with the kinds of rows, which may have batch dimensions of their own; and "topk" if all are that."""
-    kinds_x = kinds_of_rows(kind, default, x.shape[-2], "kind", x.device)
-    kinds_y = kinds_x if y is None else kinds_of_rows(kind_y, default, y.shape[-2], "kind_y", y.device)
-    batch = torch.broadcast_shapes(x.shape[:-2], (x if y is None else y).shape[:-2])
+def _expected_sides(pair: Pair) -> tuple[Side, Side | None, tuple[int, ...]]:
+    """The same with what unranked items mean in each row, of which words may have batch dimensions of their own."""
+    x, y = pair.X, pair.Y or pair.X
+    tops = [side.meaning.topk_rows(side.shape[-2], side.device) for side in (x, y)]
+    batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     try:
-        batch = torch.broadcast_shapes(batch, kinds_x.top.shape[:-1], kinds_y.top.shape[:-1])
+        batch = torch.broadcast_shapes(batch, *(top.shape[:-1] for top in tops))
     except RuntimeError:
         raise ValueError(
-            f"batch dimensions {tuple(kinds_x.top.shape[:-1])} of kind and {tuple(kinds_y.top.shape[:-1])} of kind_y "
+            f"batch dimensions {tuple(tops[0].shape[:-1])} of missing and {tuple(tops[1].shape[:-1])} of missing_y "
             f"do not broadcast with {tuple(batch)}, those of the scores"
         ) from None
-
-    def flat(ranks: Tensor, strict: Tensor, top: Tensor) -> Side:
-        b, (m, n) = batch.numel(), ranks.shape[-2:]
-        strict, top = (part.expand(*batch, m).reshape(b, m) for part in (strict, top))
-        return Side(ranks.expand(*batch, m, n).reshape(b, m, n), strict, top)
-
-    two = None if y is None else flat(y, strict_y, kinds_y.top)
-    word = "interleaving" if kinds_x.some_interleaved or kinds_y.some_interleaved else "topk"
-    return flat(x, strict_x, kinds_x.top), two, (*batch, x.shape[-2], (x if y is None else y).shape[-2]), word
+    one, two = (
+        Side(
+            side.ranks.expand(*batch, *side.shape[-2:]).reshape(batch.numel(), *side.shape[-2:]),
+            side.strict.expand(*batch, -1).reshape(batch.numel(), side.shape[-2]),
+            top.expand(*batch, -1).reshape(batch.numel(), side.shape[-2]),
+        )
+        for side, top in zip((x, y), tops, strict=True)
+    )
+    return one, None if pair.Y is None else two, (*batch, x.shape[-2], y.shape[-2])

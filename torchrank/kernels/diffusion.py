@@ -9,17 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.ops.rank import rankings_of_sides
 from torchrank.rankings.arrays import Matrix
-from torchrank.rankings.derivatives import plainly, without_gradient
+from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.surroundings import in_plain_surroundings
-from torchrank.rankings.validate import Scores, as_float, check_at_least, score_pair
+from torchrank.rankings.validate import Scores, as_float, check_at_least
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 MOST_ITEMS = 9
 _BLOCK_ENTRIES = 2**20
+_REMEDY = "the diffusion kernel is for total rankings: drop these rows"
 
 
 @in_plain_surroundings
@@ -58,26 +60,28 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
         [[0.684, 0.316], [0.316, 0.684]]
     """
     check_at_least(beta, "beta", 0)
-    pair = score_pair(X, Y)
+    pair = rankings_of_sides(X, Y, "raise", remedy=_REMEDY)
     n = pair.X.shape[-1]
     if n > MOST_ITEMS:
         raise ValueError(
             f"X ranks {n} items; the diffusion kernel needs the exponential of a matrix of n! rows, which is feasible "
             f"up to {MOST_ITEMS} items ({math.factorial(MOST_ITEMS)} rows): use mallows_gram, which takes n log n"
         )
-    x, y = pair.X, pair.Y
-    if y is not None:
-        batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-        x, y = x.expand(*batch, -1, n), y.expand(*batch, -1, n)
-    result = plainly(lambda x, y: _entries(x, y, as_float(beta), pair.dtype), x, y)
-    return pair.wrap(without_gradient(result, pair.X, pair.Y, what="values of the diffusion kernel are"))
+    batch = torch.broadcast_shapes(*(side.shape[:-2] for side in pair.sides()))
+    sides = [
+        table.expand(*batch, *shape)
+        for side in pair.sides()
+        for table, shape in ((side.ranks, side.shape[-2:]), (side.strict, side.shape[-2:-1]))
+    ]
+    result = plainly(lambda *sides: _entries(sides, as_float(beta), pair.dtype), *sides)
+    return pair.origin.wrap(pair.without_gradient(result, what="values of the diffusion kernel are"))
 
 
-def _entries(X: Tensor, Y: Tensor | None, beta: float, dtype: torch.dtype) -> Tensor:
-    """The kernel of all pairs of rows, ``(..., m, m2)``."""
-    n = X.shape[-1]
-    x = _total_ranks(X, "X")
-    y = x if Y is None else _total_ranks(Y, "Y")
+def _entries(sides: tuple[Tensor, ...], beta: float, dtype: torch.dtype) -> Tensor:
+    """The kernel of all pairs of rows, ``(..., m, m2)``, of ranks and strict pairs of one side or both."""
+    n = sides[0].shape[-1]
+    x = _untied_ranks(sides[0], sides[1], "X")
+    y = x if len(sides) == 2 else _untied_ranks(sides[2], sides[3], "Y")
     column = _heat(n, beta).to(x.device)
     batch, m2 = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), y.shape[-2]
     result = torch.empty(*batch, x.shape[-2], m2, dtype=dtype, device=x.device)
@@ -91,11 +95,9 @@ def _entries(X: Tensor, Y: Tensor | None, beta: float, dtype: torch.dtype) -> Te
     return result
 
 
-def _total_ranks(scores: Tensor, name: str) -> Tensor:
+def _untied_ranks(ranks: Tensor, strict: Tensor, name: str) -> Tensor:
     """Ranks 0 to n - 1 of every row, int64."""
-    ranks, strict = dense_ranks(scores, "the diffusion kernel is for total rankings: drop these rows", name)
-    n = ranks.shape[-1]
-    tied = strict < n * (n - 1) // 2
+    tied = strict < n_pairs(ranks.shape[-1])
     if bool(tied.any()):
         *batch, row = tied.nonzero()[0].tolist()
         where = f"batch {tuple(batch)}, row {row}" if batch else f"row {row}"

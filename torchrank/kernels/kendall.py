@@ -6,25 +6,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.all_pairs import MISSING, all_pairs
-from torchrank.kernels.partial import KINDS, Kind
-from torchrank.kernels.weighted_pairs import weighted_kendall
-from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.ops.pair_counts import METHODS, WORKSPACE
+from torchrank._docs import shares_arguments
+from torchrank.kernels.all_pairs import all_pairs
+from torchrank.kernels.arguments import ARGUMENTS
+from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.ops.rank import Pair, as_rankings, rankings_of_sides
+from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import without_gradient
-from torchrank.rankings.pairs import item_pairs
+from torchrank.rankings.missing import Missing
+from torchrank.rankings.pairs import item_pairs, n_pairs
 from torchrank.rankings.surroundings import in_plain_surroundings
-from torchrank.rankings.validate import (
-    Scores,
-    as_float,
-    as_scores,
-    check_choice,
-    check_finite,
-    check_workspace,
-    real_dtype,
-)
+from torchrank.rankings.validate import Scores, as_float, check_choice, check_finite
 
 VARIANTS = ("a", "b")
 
@@ -40,15 +33,14 @@ class PairCounts(NamedTuple):
 
 
 @in_plain_surroundings
+@shares_arguments(ARGUMENTS)
 def kendall_gram(
     X: Scores,
     Y: Scores | None = None,
     *,
     variant: str | None = None,
-    missing: str = "raise",
-    kind: Kind = None,
-    kind_y: Kind = None,
-    pairs: Matrix | None = None,
+    missing: Missing = None,
+    missing_y: Missing = None,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -62,29 +54,18 @@ def kendall_gram(
 
     (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 3; the second is its cosine, Kendall's tau-b). Without ties the two
     are equal. Counts are exact integers, divided once in float64. Both kernels are positive semi-definite. A
-    constant row has no order: its kernel with every row, itself included, is 0.
+    constant row has no order: its kernel with every row, itself included, is 0. :func:`weighted_kendall_gram` weights
+    pairs of items.
 
     Args:
-        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked. Any real dtype.
-        Y: ``(..., m2, n)``; None means ``X``, and a result that is symmetric bit for bit. Batch dimensions broadcast.
-        variant: "a" or "b" as above. None means "b", but "a" for ``missing`` "interleaving" and "topk", whose diagonal
-            tells how much of the order a row fixes.
-        missing: what unranked items mean.
-
-            * "raise": an error.
-            * "interleaving": anything; the mean kernel over all total rankings that agree with a row, equation 7 there.
-            * "topk": less preferred than all ranked items, in any order; the mean likewise.
-            * "pairwise": each two rows are compared on the items that both rank. This does not give a positive
-              semi-definite matrix; rows with fewer than two common items get 0.
-        kind: for ``missing`` "interleaving" and "topk": which of the two each row of ``X`` is, where they differ. One
-            word for all, or words ``(m,)``, or ``(..., m)``, whose batch dimensions broadcast with those of the scores.
-        kind_y: the same for ``Y``.
-        pairs: ``(n, n)`` symmetric mask of the pairs of items to compare, or non-negative weights of pairs, which may
-            require a gradient; None compares all alike. The kernel is 0 where no pair has a weight. For complete
-            rankings; a product of blocks in plain torch.
-        method: "auto", "signs", "inversions" or "reference": which engine counts. All give the same result.
-        workspace: bytes of memory to use at most beside inputs and results.
-        progress: show a progress bar.
+        X: {scores}
+        Y: {others}
+        variant: {variant}
+        missing: {missing}
+        missing_y: {missing_y}
+        method: {method}
+        workspace: {workspace}
+        progress: {progress}
 
     Returns:
         ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
@@ -94,7 +75,7 @@ def kendall_gram(
         ValueError: unranked items with ``missing="raise"``; fewer than two items; shapes, devices or words that do not
             fit.
         TypeError: scores that are not real numbers.
-        RuntimeError: ``method`` has no engine on this device or for ``pairs``; backward through the scores (see below).
+        RuntimeError: ``method`` has no engine on this device; backward through the scores (see below).
 
     The result is piecewise constant in the scores, so there is no gradient with respect to them, and asking raises.
 
@@ -102,44 +83,29 @@ def kendall_gram(
         >>> kendall_gram(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).round(3).tolist()
         [[1.0, 0.333], [0.333, 1.0]]
     """
-    variant = ("a" if missing in KINDS else "b") if variant is None else variant
+    pair = rankings_of_sides(X, Y, missing, missing_y, check=False)
+    quantity = Quantity(_variant(variant, pair))
+    return pair.origin.wrap(all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0])
+
+
+def _variant(variant: str | None, pair: Pair) -> str:
+    """The variant that was asked for, or the default."""
+    if variant is None:
+        return "a" if any(side.meaning.partial for side in pair.sides()) else "b"
     check_choice(variant, "variant", VARIANTS)
-    if pairs is not None:
-        check_choice(missing, "missing", MISSING)
-        check_choice(method, "method", METHODS)
-        workspace = check_workspace(workspace)
-        if missing != "raise" or kind is not None or kind_y is not None:
-            raise ValueError(
-                f"pairs needs complete rankings, missing='raise' without kind; got missing={missing!r}, kind={kind!r}, "
-                f"kind_y={kind_y!r}"
-            )
-        if method in ("signs", "inversions"):
-            raise RuntimeError(f"method={method!r} has no engine for pairs, which torch multiplies; use method='auto'")
-        return weighted_kendall(X, Y, pairs, variant=variant, workspace=workspace)
-    result, pair = all_pairs(
-        X,
-        Y,
-        Quantity(variant),
-        missing=missing,
-        method=method,
-        workspace=workspace,
-        progress=progress,
-        kind=kind,
-        kind_y=kind_y,
-    )
-    return pair.wrap(result[0])
+    return variant
 
 
 @in_plain_surroundings
+@shares_arguments(ARGUMENTS)
 def kendall_distance(
     X: Scores,
     Y: Scores | None = None,
     *,
     tie_penalty: float = 0.25,
     normalize: bool = False,
-    missing: str = "raise",
-    kind: Kind = None,
-    kind_y: Kind = None,
+    missing: Missing = None,
+    missing_y: Missing = None,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -154,16 +120,15 @@ def kendall_distance(
     is this squared distance of the mean feature vectors, and ``tie_penalty`` has to be 1/4.
 
     Args:
-        X: as for :func:`kendall_gram`, as are all arguments that are not named here.
-        Y: see there.
+        X: {scores}
+        Y: {others}
         tie_penalty: p, at least 0.
         normalize: divide by the number of pairs, n(n-1)/2, or by that of commonly ranked items.
-        missing: see there.
-        kind: see there.
-        kind_y: see there.
-        method: see there.
-        workspace: see there.
-        progress: see there.
+        missing: {missing}
+        missing_y: {missing_y}
+        method: {method}
+        workspace: {workspace}
+        progress: {progress}
 
     Returns:
         ``(..., m, m2)`` distances, dtype and kind as for :func:`kendall_gram`, but float32 for half-precision scores,
@@ -174,26 +139,18 @@ def kendall_distance(
             NaN.
     """
     check_finite(tie_penalty, "tie_penalty", 0)
-    result, pair = all_pairs(
-        X,
-        Y,
-        Quantity("distance", as_float(tie_penalty), bool(normalize)),
-        missing=missing,
-        method=method,
-        workspace=workspace,
-        progress=progress,
-        kind=kind,
-        kind_y=kind_y,
-    )
-    return pair.wrap(result[0])
+    pair = rankings_of_sides(X, Y, missing, missing_y, check=False)
+    quantity = Quantity("distance", as_float(tie_penalty), bool(normalize))
+    return pair.origin.wrap(all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0])
 
 
 @in_plain_surroundings
+@shares_arguments(ARGUMENTS)
 def pair_counts(
     X: Scores,
     Y: Scores | None = None,
     *,
-    missing: str = "raise",
+    missing: Missing = None,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -203,12 +160,13 @@ def pair_counts(
     The five classes are disjoint and add up to n(n-1)/2 (with ``missing="pairwise"`` to the pairs of common items).
 
     Args:
-        X: as for :func:`kendall_gram`, as are all other arguments.
-        Y: see there.
-        missing: see there.
-        method: see there.
-        workspace: see there.
-        progress: see there.
+        X: {scores}
+        Y: {others}
+        missing: what unranked items mean: "raise" (an error; the default for scores) or "pairwise" (each two rows are
+            compared on the items that both rank).
+        method: {method}
+        workspace: {workspace}
+        progress: {progress}
 
     Returns:
         :class:`PairCounts` of ``(..., m, m2)`` int64 tensors, or arrays for NumPy input.
@@ -216,20 +174,15 @@ def pair_counts(
     Raises:
         ValueError, TypeError, RuntimeError: as :func:`kendall_gram`.
     """
-    classes, pair = all_pairs(
-        X,
-        Y,
-        Quantity("counts"),
-        missing=missing,
-        method=method,
-        workspace=workspace,
-        progress=progress,
-        dtype=torch.int64,
+    pair = rankings_of_sides(X, Y, missing, check=False)
+    classes = all_pairs(
+        pair, Quantity("counts"), method=method, workspace=workspace, progress=progress, dtype=torch.int64
     )
-    return PairCounts(*(pair.wrap(count) for count in classes.unbind(0)))
+    return PairCounts(*(pair.origin.wrap(count) for count in classes.unbind(0)))
 
 
 @in_plain_surroundings
+@shares_arguments(ARGUMENTS)
 def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
     r"""Explicit feature map of the Kendall kernel: signs of all item pairs, scaled.
 
@@ -240,7 +193,7 @@ def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
     1)``.
 
     Args:
-        X: ``(..., m, n)`` complete scores, larger = preferred.
+        X: {scores} Complete.
         variant: "a", or "b" for rows of unit norm (rows of zeros where a ranking is constant).
 
     Returns:
@@ -251,13 +204,10 @@ def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
         TypeError: scores that are not real numbers.
     """
     check_choice(variant, "variant", VARIANTS)
-    scores, foreign = as_scores(X, "X")
-    ranks, strict = dense_ranks(scores, "complete or drop these rows", "X")
-    n = ranks.shape[-1]
+    rankings = as_rankings(X, remedy="complete or drop these rows")
+    ranks, strict, n = rankings.ranks, rankings.strict, rankings.shape[-1]
     i, j = item_pairs(n, ranks.device)
     signs = (ranks[..., i] - ranks[..., j]).sign_()
-    squared_norm = strict[..., None] if variant == "b" else torch.full_like(strict[..., None], n * (n - 1) // 2)
-    features = signs / squared_norm.clamp(min=1).to(torch.float64).sqrt()
-    features = features.to(real_dtype(scores, foreign=foreign))
-    features = without_gradient(features, scores, what="signs of pairs are")
-    return to_numpy(features) if foreign else features
+    squared_norm = strict[..., None] if variant == "b" else torch.full_like(strict[..., None], n_pairs(n))
+    features = (signs / squared_norm.clamp(min=1).to(torch.float64).sqrt()).to(rankings.result_dtype)
+    return rankings.origin.wrap(without_gradient(features, rankings.scores, what="signs of pairs are"))

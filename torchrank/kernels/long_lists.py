@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.partial import Kind, kinds_of_rows
 from torchrank.ops.engines import why_missing
 from torchrank.ops.expected_signs import (
     ITEM_BYTES,
@@ -18,8 +17,9 @@ from torchrank.ops.expected_signs import (
 )
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.tiles import plan_tiles, square_side
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.convert import as_orders
+from torchrank.rankings.missing import PARTIAL, Missing, meaning_of
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice, check_count, check_workspace
 
@@ -31,26 +31,26 @@ _BLOCK_ROWS = 64
 @in_plain_surroundings
 def partial_kendall_gram(
     orders: Orders,
-    orders2: Orders | None = None,
+    orders_y: Orders | None = None,
     *,
     n_items: int,
-    kind: Kind = "interleaving",
-    kind2: Kind = None,
+    missing: Missing = "interleaving",
+    missing_y: Missing = None,
     variant: str = "a",
     workspace: int = WORKSPACE,
 ) -> Matrix:
-    """Kernel of ``kendall_gram(..., missing=kind)`` between lists of preferred items, for any number of items.
+    """Kernel of ``kendall_gram(..., missing=missing)`` between lists of preferred items, for any number of items.
 
     Two lists are compared in time that grows with their lengths alone, and memory with the number of lists and of
     different items in them: 10,000 lists of 50 out of 10,000,000 items are fine.
 
     Args:
         orders: ``(m, L)`` item indices, most preferred first, padded at the end with -1; or lists of any lengths.
-        orders2: ``(m2, L2)``; None means ``orders``, and a symmetric result.
+        orders_y: ``(m2, L2)``; None means ``orders``, and a symmetric result.
         n_items: number of items, listed or not.
-        kind: "interleaving" if items that a list leaves out may stand anywhere among its own, "topk" if below all of
+        missing: "interleaving" if items that a list leaves out may stand anywhere among its own, "topk" if below all of
             them; one word, or one for each list.
-        kind2: the same for ``orders2``; None means ``kind``, if that is one word.
+        missing_y: the same for ``orders_y``; None means ``missing``, if that is one word.
         variant: "a" for the mean Kendall kernel over all total rankings that agree with the lists, "b" for its cosine.
         workspace: bytes up to which dense matrices of lists and different items are used, which are faster for few
             items.
@@ -68,20 +68,20 @@ def partial_kendall_gram(
     check_count(n_items, "n_items", least=2)
     if n_items > _MOST_ITEMS:
         raise ValueError(f"n_items={n_items} is too large; beyond 2^53 float64 does not tell numbers of items apart")
-    foreign = not isinstance(orders, Tensor) and not isinstance(orders2, Tensor)
+    origin = Origin.of(orders, orders_y)
     x = as_orders(orders, "orders", n_items)
-    kinds_x = _kinds_of_lists(kind, x, "kind")
+    kinds_x = _kinds_of_lists(missing, x, "missing")
     y, kinds_y = None, kinds_x
-    if orders2 is None:
-        if kind2 is not None:
-            raise ValueError("kind2 is for orders2, which is None: kind speaks of the lists in orders")
+    if orders_y is None:
+        if missing_y is not None:
+            raise ValueError("missing_y is for orders_y, which is None: missing speaks of the lists in orders")
     else:
-        y = as_orders(orders2, "orders2", n_items)
+        y = as_orders(orders_y, "orders_y", n_items)
         if x.device != y.device:
-            raise ValueError(f"orders is on {x.device} and orders2 on {y.device}; move one of them")
-        if kind2 is None and not (kind is None or isinstance(kind, str)):
-            raise ValueError("kind has a word for each list of orders; pass kind2 for those of orders2")
-        kinds_y = _kinds_of_lists(kind if kind2 is None else kind2, y, "kind2")
+            raise ValueError(f"orders is on {x.device} and orders_y on {y.device}; move one of them")
+        if missing_y is None and not isinstance(missing, str):
+            raise ValueError("missing has a word for each list of orders; pass missing_y for those of orders_y")
+        kinds_y = _kinds_of_lists(missing if missing_y is None else missing_y, y, "missing_y")
     pairs = n_items * (n_items - 1) / 2
     self_x, self_y = _self_kernels(x, kinds_x, n_items), _self_kernels(x if y is None else y, kinds_y, n_items)
     numbered_x, numbered_y, columns = _numbered(x, y)
@@ -99,14 +99,15 @@ def partial_kendall_gram(
     for start in range(0, len(x), _BLOCK_ROWS):  # the matrix can be large: in place, and no second one
         block = slice(start, start + _BLOCK_ROWS)
         product[block] /= (self_x[block, None] * self_y).sqrt().clamp(min=1) if variant == "b" else pairs
-    return to_numpy(product) if foreign else product
+    return origin.wrap(product)
 
 
-def _kinds_of_lists(kind: Kind, orders: Tensor, name: str) -> RowKinds:
-    kinds = kinds_of_rows(kind, "interleaving", len(orders), name, orders.device)
-    if kinds.top.ndim != 1:
-        raise ValueError(f"{name} has shape {tuple(kinds.top.shape)}; expected one word, or one for each list")
-    return kinds
+def _kinds_of_lists(missing: Missing, orders: Tensor, name: str) -> RowKinds:
+    meaning = meaning_of(missing, len(orders), name, orders.device, PARTIAL)
+    top = meaning.topk_rows(len(orders), orders.device)
+    if top.ndim != 1:
+        raise ValueError(f"{name} has shape {tuple(top.shape)}; expected one word, or one for each list")
+    return RowKinds(top, meaning.word == "interleaving")
 
 
 def _numbered(x: Tensor, y: Tensor | None) -> tuple[Tensor, Tensor | None, int]:

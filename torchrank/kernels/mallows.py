@@ -3,18 +3,22 @@
 import torch
 from torch import Tensor
 
+from torchrank._docs import shares_arguments
 from torchrank.kernels.all_pairs import all_pairs
-from torchrank.kernels.partial import Kind
+from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.ops.checks import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
+from torchrank.ops.rank import rankings_of_sides
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import needs_derivative
+from torchrank.rankings.missing import Missing
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_float, check_at_least, check_finite
 
 
 @in_plain_surroundings
+@shares_arguments(ARGUMENTS)
 def mallows_gram(
     X: Scores,
     Y: Scores | None = None,
@@ -22,9 +26,8 @@ def mallows_gram(
     lam: float | Tensor = 1.0,
     tie_penalty: float = 0.25,
     normalize: bool = False,
-    missing: str = "raise",
-    kind: Kind = None,
-    kind_y: Kind = None,
+    missing: Missing = None,
+    missing_y: Missing = None,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -42,20 +45,19 @@ def mallows_gram(
     useful for every n.
 
     Args:
-        X: as for :func:`torchrank.kendall_gram`, as are all arguments that are not named here.
-        Y: see there.
+        X: {scores}
+        Y: {others}
         lam: at least 0; a tensor may require a gradient, for which all distances are kept in float64, and may have any
             shape that broadcasts with the result.
         tie_penalty: p, at least 1/4.
         normalize: divide distances by n(n-1)/2, or by the number of pairs of common items.
-        missing: see there; "pairwise" does not give a positive semi-definite matrix. With "interleaving" and "topk"
-            this is the exponential of the distance of mean feature vectors. That is a kernel, but not the convolution
-            Mallows kernel, the mean over the total rankings that agree with the rows.
-        kind: see there.
-        kind_y: see there.
-        method: see there.
-        workspace: see there.
-        progress: see there.
+        missing: {missing} With "interleaving" and "topk" this is the exponential of the distance of mean feature
+            vectors. That is a kernel, but not the convolution Mallows kernel, the mean over the total rankings that
+            agree with the rows.
+        missing_y: {missing_y}
+        method: {method}
+        workspace: {workspace}
+        progress: {progress}
 
     Returns:
         ``(..., m, m2)``, dtype and kind as for :func:`torchrank.kendall_gram`. NumPy output carries no gradient.
@@ -68,23 +70,20 @@ def mallows_gram(
     check_finite(tie_penalty, "tie_penalty", 0.25)
     concentration = _as_concentration(lam)
     direct = concentration.ndim == 0 and not torch.compiler.is_compiling() and not needs_derivative(concentration)
-    result, pair = all_pairs(
-        X,
-        Y,
+    pair = rankings_of_sides(X, Y, missing, missing_y, check=False)
+    result = all_pairs(
+        pair,
         Quantity("mallows" if direct else "distance", as_float(tie_penalty), bool(normalize)),
-        missing=missing,
         method=method,
         workspace=workspace,
         progress=progress,
-        kind=kind,
-        kind_y=kind_y,
         dtype=None if direct else torch.float64,  # a rounded distance would be multiplied by lam
         lam=concentration if direct else None,
-    )
+    )[0]
     if direct:
-        return pair.wrap(result[0])
-    _check_broadcasts(concentration, result[0])
-    return pair.wrap(torch.mul(result[0], -concentration.to(torch.float64)).exp().to(pair.dtype))
+        return pair.origin.wrap(result)
+    _check_broadcasts(concentration, result)
+    return pair.origin.wrap(torch.mul(result, -concentration.to(torch.float64)).exp().to(pair.dtype))
 
 
 def _as_concentration(lam: object) -> Tensor:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.checks import symmetric_gram
-from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
+from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import as_gram
 
@@ -29,7 +29,7 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
         ValueError: ``K`` is not square and symmetric (without ``K_train``) or has other columns than ``K_train``.
         TypeError: not a floating-point matrix.
     """
-    gram, foreign = as_gram(K, "K", square=K_train is None)
+    gram, origin = as_gram(K, "K", square=K_train is None)
     train = gram if K_train is None else as_gram(K_train, "K_train", square=True)[0].to(gram)
     if gram.shape[-1] != train.shape[-1]:
         raise ValueError(
@@ -39,7 +39,7 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
     train_means = train.mean(dim=-1)
     means = train_means if K_train is None else gram.mean(dim=-1)
     centred = gram - (means[..., :, None] + train_means[..., None, :]) + train_means.mean(dim=-1)[..., None, None]
-    return to_numpy(centred) if foreign else centred
+    return origin.wrap(centred)
 
 
 @in_plain_surroundings
@@ -60,7 +60,7 @@ def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None
         ValueError: ``K`` is not square although ``rows`` is None, or lengths do not fit.
         TypeError: not a floating-point matrix.
     """
-    gram, foreign = as_gram(K, "K", square=rows is None)
+    gram, origin = as_gram(K, "K", square=rows is None)
     row_norms = gram.diagonal(dim1=-2, dim2=-1) if rows is None else _as_norms(rows, "rows", gram, gram.shape[-2])
     column_norms = _as_norms(row_norms if columns is None else columns, "columns", gram, gram.shape[-1])
     row_shift, column_shift = _power_of_two(row_norms)[..., :, None], _power_of_two(column_norms)[..., None, :]
@@ -69,7 +69,7 @@ def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None
     )
     shifted = gram * row_shift * column_shift
     scaled = torch.where(product > 0, shifted / torch.where(product > 0, product, 1).sqrt(), 0)
-    return to_numpy(scaled) if foreign else scaled
+    return origin.wrap(scaled)
 
 
 def _power_of_two(norms: Tensor) -> Tensor:

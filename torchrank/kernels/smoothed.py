@@ -5,22 +5,22 @@ import math
 import torch
 from torch import Tensor
 
+from torchrank._docs import shares_arguments
+from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.batches import one_batch
-from torchrank.kernels.smoothed_sampling import ESTIMATORS, Jitters
 from torchrank.ops.checks import complete_scores, positive_window
 from torchrank.ops.noises import NOISES
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
-from torchrank.rankings.arrays import Matrix, to_numpy
-from torchrank.rankings.pairs import item_pairs
+from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.pairs import item_pairs, n_pairs
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
     as_float,
     as_scores,
     check_choice,
-    check_count,
     check_positive,
     check_workspace,
     real_dtype,
@@ -29,6 +29,7 @@ from torchrank.rankings.validate import (
 
 
 @in_plain_surroundings
+@shares_arguments(ARGUMENTS)
 def smoothed_kendall_gram(
     X: Scores,
     Y: Scores | None = None,
@@ -36,10 +37,6 @@ def smoothed_kendall_gram(
     window: float | Tensor,
     noise: str = "uniform",
     method: str = "exact",
-    n_samples: int | None = None,
-    generator: torch.Generator | None = None,
-    estimator: str = "full",
-    unbiased_diagonal: bool = False,
     workspace: int = WORKSPACE,
     progress: bool = False,
 ) -> Matrix:
@@ -55,28 +52,15 @@ def smoothed_kendall_gram(
     where scores lie within a window of each other. A small window gives ``kendall_gram(X, Y, variant="a")``.
 
     Args:
-        X: ``(..., m, n)`` scores, one ranking a row, larger = preferred. Their differences count, not only their
-            order; none may be missing. Infinite ones are ordinary: equal infinities are tied.
-        Y: ``(..., m2, n)``; None means ``X``, and a result that is symmetric bit for bit. Batch dimensions broadcast.
-        window: the scale of the jitter, one positive number; a tensor may require a gradient.
-        noise: distribution of the jitter of one score. "uniform" on [-window / 2, window / 2], for which
-            :math:`g(t) = s\,(2 - |s|)` with s = t / window cut to [-1, 1]; or "gaussian" with standard deviation
-            ``window``, so that the difference of two jitters has variance 2 window^2 and g(t) = erf(t / (2 window)).
+        X: {uncertain}
+        Y: {others}
+        window: {window}
+        noise: {noise}
         method: "exact" multiplies features, O(n^2) a pair. "sweep" is exact too, O(n log n) a pair (CPU, uniform
             noise; computed in float64), and better for few pairs of long rankings. "auto" takes the faster of the two.
-            "reference" is "exact" in plain torch. "monte_carlo" averages over jitters that it draws.
-        n_samples: D, the number of jitters of every row; for "monte_carlo" only, as are the following three.
-        generator: where they come from; None means torch's default generator.
-        estimator: "full" averages over all D^2 pairs of jitters (equation 14); "paired" compares the d-th jitter of a
-            row with the d-th of the other. That takes D Kendall kernels instead of D^2. Its standard deviation is
-            hardly larger where jitters reorder few items (by 5 % at most for normal scores and windows up to 1), but up
-            to sqrt(D) times as large where they reorder nearly all. Both are unbiased off the diagonal.
-        unbiased_diagonal: without ``Y`` both sides share their jitters, and the expected diagonal is
-            G(x, x) + (1 - G(x, x)) / D for "full" and 1 for "paired": a ridge, and the matrix is positive
-            semi-definite. True takes unbiased estimates for the diagonal instead, and then **the matrix may have
-            negative eigenvalues**.
-        workspace: bytes of memory to use at most beside inputs, results and drawn jitters.
-        progress: show a progress bar.
+            "reference" is "exact" in plain torch. :func:`monte_carlo_kendall_gram` draws jitters instead.
+        workspace: {workspace}
+        progress: {progress}
 
     Returns:
         ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
@@ -90,13 +74,13 @@ def smoothed_kendall_gram(
 
         The result of "exact" and "sweep" has gradients for scores and window (the backward pass costs O(n^2) a pair
         and bounded workspace), and forward-mode and second ones, sums over all pairs of items in float64. Under
-        torch.compile it has first ones, backwards. "monte_carlo" has none.
+        torch.compile it has first ones, backwards.
 
     Raises:
         ValueError: NaN among the scores (naming row and item); a window that is not positive and finite; fewer than two
-            items; shapes, devices or words that do not fit; arguments of another method.
-        TypeError: scores or a window that are not real numbers.
-        RuntimeError: "sweep" where it has no engine; differentiating through "monte_carlo".
+            items; shapes, devices or words that do not fit.
+        TypeError: scores or a window that are not real numbers; prepared rankings, which have no differences.
+        RuntimeError: "sweep" where it has no engine.
 
     Example:
         >>> X = np.array([[1.0, 1.1, 3.0], [1.0, 0.9, 3.0]])
@@ -104,34 +88,20 @@ def smoothed_kendall_gram(
         [[0.679, 0.655], [0.655, 0.679]]
     """
     check_choice(noise, "noise", tuple(NOISES))
-    check_choice(method, "method", (*METHODS, "monte_carlo"))
+    check_choice(method, "method", METHODS)
     workspace = check_workspace(workspace)
-    pair = score_pair(X, Y, ordinal=False)  # differences count, not only their order
-    width = _one_window(window)
-    sampled = method == "monte_carlo"
-    dtype = torch.float64 if sampled else _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
+    pair = score_pair(X, Y)
+    width = one_window(window)
+    dtype = _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
     x = complete_scores(pair.X.to(dtype), "X")
     y = None if pair.Y is None else complete_scores(pair.Y.to(dtype), "Y")
-    if not sampled:
-        if n_samples is not None or generator is not None or estimator != "full" or unbiased_diagonal:
-            raise ValueError(
-                f"method={method!r} draws nothing: n_samples, generator, estimator and unbiased_diagonal are for "
-                "method='monte_carlo'"
-            )
-        flat_x, flat_y, shape = one_batch(x, y)
-        result = smoothed_gram_op(flat_x, flat_y, width, noise, method, workspace, progress)
-        return pair.wrap(result.reshape(shape).to(pair.dtype))
-    check_choice(estimator, "estimator", tuple(ESTIMATORS))
-    if n_samples is None:
-        raise ValueError("method='monte_carlo' needs n_samples, the number of jitters that it draws of every row")
-    check_count(n_samples, "n_samples", least=2 if unbiased_diagonal else 1, unit="jitters of every row")
-    if unbiased_diagonal and y is not None:
-        raise ValueError("unbiased_diagonal=True is for Y=None: with another Y every entry is unbiased already")
-    jitters = Jitters(width, noise, int(n_samples), generator)
-    return pair.wrap(ESTIMATORS[estimator](x, y, jitters, unbiased_diagonal, workspace, progress).to(pair.dtype))
+    flat_x, flat_y, shape = one_batch(x, y)
+    result = smoothed_gram_op(flat_x, flat_y, width, noise, method, workspace, progress)
+    return pair.origin.wrap(result.reshape(shape).to(pair.dtype))
 
 
 @in_plain_surroundings
+@shares_arguments(ARGUMENTS)
 def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "uniform") -> Matrix:
     r"""Explicit feature map of the smoothed Kendall kernel: expected signs of all item pairs, scaled.
 
@@ -142,9 +112,9 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
     up to rounding. Columns are in the order of ``torch.triu_indices(n, n, 1)``. Differentiable in scores and window.
 
     Args:
-        X: ``(..., m, n)`` complete scores, larger = preferred.
-        window: as for :func:`smoothed_kendall_gram`.
-        noise: see there.
+        X: {uncertain}
+        window: {window}
+        noise: {noise}
 
     Returns:
         ``(..., m, n(n-1)/2)`` in dtype and kind as for :func:`smoothed_kendall_gram`.
@@ -153,8 +123,8 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
         ValueError, TypeError: as :func:`smoothed_kendall_gram`.
     """
     check_choice(noise, "noise", tuple(NOISES))
-    scores, foreign = as_scores(X, "X", ordinal=False)
-    width = _one_window(window).to(scores.device)
+    scores, origin = as_scores(X, "X", ordinal=False)
+    width = one_window(window).to(scores.device)
     x = complete_scores(scores.to(_working_dtype(scores)), "X")
     n = x.shape[-1]
     i, j = item_pairs(n, x.device)
@@ -165,11 +135,11 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
     far = difference.abs() >= reach * width  # constant there; dividing infinity would make the window's gradient NaN
     s = torch.where(far, 0, difference) / width.clamp(min=torch.finfo(x.dtype).tiny)
     signs = torch.where(far, difference.sign(), value(s))
-    features = (signs / math.sqrt(n * (n - 1) // 2)).to(real_dtype(scores, foreign=foreign))
-    return to_numpy(features) if foreign else features
+    features = (signs / math.sqrt(n_pairs(n))).to(real_dtype(scores, origin))
+    return origin.wrap(features)
 
 
-def _one_window(window: float | Tensor) -> Tensor:
+def one_window(window: float | Tensor) -> Tensor:
     """The window as a tensor of shape (), checked by value."""
     if isinstance(window, Tensor):
         if window.numel() != 1 or not window.is_floating_point():

@@ -11,6 +11,7 @@ from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.label_ranking.rankings import strict_scores
 from torchrank.label_ranking.training import Training
+from torchrank.rankings.missing import Meaning
 
 _NEIGHBORS = 20  # rows whose ranking completes a partial one
 _DISTINCT = 2000  # rankings that blurring compares with each other
@@ -58,7 +59,7 @@ def ebms(rows: Training, n_clusters: int, seed: int | None = None, progress: boo
         )
         ranks, counts = ranks[drawn], counts[drawn]
     scores = ranks.double().masked_fill(ranks < 0, torch.nan)
-    votes = (ranks.shape[1] + 1 + expected_sign_sums(ranks, "interleaving")) / 2
+    votes = (ranks.shape[1] + 1 + expected_sign_sums(ranks, Meaning("interleaving"))) / 2
     low, high, home = 0.0, 8.0, torch.arange(len(ranks))
     for _ in tqdm(range(_BANDWIDTHS), desc="blurring mean-shift", unit="bandwidth", disable=not progress):
         lam = (low + high) / 2

@@ -8,6 +8,7 @@ from torch import Tensor
 from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.distributions.choices import Choices, choices_of
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.missing import Meaning
 from torchrank.rankings.validate import check_choice, refuse_ties
 
 _BLOCK = 2**18  # entries of a table of label pairs; it stays in a processor's cache
@@ -42,9 +43,11 @@ def label_votes(ranks: Tensor, missing: Missing) -> Tensor:
     """Expected Borda votes ``(N, L)``, from 1 to L."""
     top = _topk_rows(ranks, missing)
     if top is None:
-        sums = expected_sign_sums(ranks, str(missing))
+        sums = expected_sign_sums(ranks, Meaning(str(missing)))
     else:
-        sums = torch.where(top, expected_sign_sums(ranks, "topk"), expected_sign_sums(ranks, "interleaving"))
+        sums = torch.where(
+            top, expected_sign_sums(ranks, Meaning("topk")), expected_sign_sums(ranks, Meaning("interleaving"))
+        )
     return (ranks.shape[-1] + 1 + sums) / 2
 
 

@@ -10,6 +10,7 @@ from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.label_ranking.features import check_features
 from torchrank.label_ranking.rankings import discordant_pairs, strict_scores
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.missing import Meaning
 
 
 class Training:
@@ -21,7 +22,7 @@ class Training:
         self.X = np.ascontiguousarray(features.numpy())
         self.ranks, pairs = dense_ranks(Y.detach().cpu(), "allow", "Y")
         self.pairs = int(pairs.sum())  # that rows order
-        self.votes = (Y.shape[1] + 1 + expected_sign_sums(self.ranks, "interleaving")) / 2
+        self.votes = (Y.shape[1] + 1 + expected_sign_sums(self.ranks, Meaning("interleaving"))) / 2
         self.by_feature = np.ascontiguousarray(self.X.argsort(axis=0, kind="stable").T.astype(np.int32))
         if self.pairs == 0:
             raise ValueError("Y has no row that ranks two labels differently; there is nothing to learn from")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchrank.metrics.numbers import real_of
-from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
+from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import as_weights, check_count
 
@@ -42,7 +42,7 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
             the dtype, is let pass.
         TypeError: labels that are not integers, distances that are not real numbers.
     """
-    D, foreign = _distances(distances)
+    D, origin = _distances(distances)
     clusters, counts = _labels(labels, len(D), "labels").to(D.device), as_weights(weights, D)
     own = torch.nn.functional.one_hot(clusters).to(torch.bool)  # [m, k]
     members = own * counts[:, None]
@@ -58,7 +58,7 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
     between = (totals / torch.where(sizes > 0, sizes, 1)).masked_fill(own | (sizes == 0), torch.inf).amin(-1)
     scale = torch.maximum(within, between)
     silhouette = torch.where((others > 0) & (scale > 0), (between - within) / torch.where(scale > 0, scale, 1), 0)
-    return to_numpy(silhouette) if foreign else silhouette
+    return origin.wrap(silhouette)
 
 
 @in_plain_surroundings
@@ -158,8 +158,8 @@ def bootstrap_stability(
     )
 
 
-def _distances(distances: Matrix) -> tuple[Tensor, bool]:
-    """A checked matrix of distances in float64, its diagonal exactly 0, and whether it came from outside torch."""
+def _distances(distances: Matrix) -> tuple[Tensor, Origin]:
+    """A checked matrix of distances in float64, its diagonal exactly 0, and where it came from."""
     given = real_of(distances, "distances")
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise ValueError(f"distances have shape {tuple(given.shape)}; expected a square matrix")
@@ -171,7 +171,7 @@ def _distances(distances: Matrix) -> tuple[Tensor, bool]:
     _check_entries(D, rounding * float(D.abs().max()) if len(D) else 0.0)
     if bool((D.diagonal() != 0).any()) or bool((D < 0).any()):  # rounding; the caller's matrix stays as it is
         D = D.clamp(min=0).fill_diagonal_(0)
-    return D, not isinstance(distances, Tensor)
+    return D, Origin.of(distances)
 
 
 def _check_entries(D: Tensor, rounding: float) -> None:

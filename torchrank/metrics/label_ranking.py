@@ -14,7 +14,7 @@ from torch import Tensor
 from torchrank.label_ranking.features import check_finite_features
 from torchrank.metrics.numbers import double_of
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import as_tensor, to_numpy
+from torchrank.rankings.arrays import Origin, as_tensor
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
@@ -39,9 +39,9 @@ def discordant_shares(Y: Scores, predicted: Scores) -> Array:
     Raises:
         ValueError: shapes that differ, or NaN among the predictions.
     """
-    ranks, predicted_ranks, foreign = _row_pairs(Y, predicted)
+    ranks, predicted_ranks, origin = _row_pairs(Y, predicted)
     wrong, pairs = _wrong_pairs(ranks, predicted_ranks)
-    return to_numpy(wrong / pairs) if foreign else wrong / pairs
+    return origin.wrap(wrong / pairs)
 
 
 @in_plain_surroundings
@@ -173,14 +173,14 @@ def _neighbor_distance(x: Tensor, k: int, squared: bool) -> float:
     return total / len(x)
 
 
-def _row_pairs(Y: Scores, predicted: Scores) -> tuple[Tensor, Tensor, bool]:
-    scores, foreign = as_scores(Y, "Y")
-    guess, guess_foreign = as_scores(predicted, "predicted")
+def _row_pairs(Y: Scores, predicted: Scores) -> tuple[Tensor, Tensor, Origin]:
+    scores, origin = as_scores(Y, "Y")
+    guess, guess_origin = as_scores(predicted, "predicted")
     if scores.ndim != 2 or scores.shape != guess.shape:
         raise ValueError(f"Y has shape {tuple(scores.shape)} and predicted {tuple(guess.shape)}; expected both (N, L)")
     ranks, _ = dense_ranks(scores, "allow", "Y")
     guessed, _ = dense_ranks(guess.to(scores.device), "predictions rank every label", "predicted")
-    return ranks, guessed, foreign and guess_foreign
+    return ranks, guessed, origin.joint(guess_origin)
 
 
 def _wrong_pairs(ranks: Tensor, predicted: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,12 +9,13 @@ from torch import Tensor, nn
 from torchrank.clustering.geometries import GramGeometry, means
 from torchrank.clustering.points import (
     Kernel,
+    as_points,
     check_kernel,
     given_diagonal,
     gram,
     kernel_diagonal,
     rows_against_training,
-    told_apart,
+    scores_of_points,
     training_gram,
     training_points,
     ungrouped,
@@ -26,7 +27,7 @@ from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_sha
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.distinct import places_among
 from torchrank.rankings.surroundings import in_plain_surroundings
-from torchrank.rankings.validate import Scores, as_scores, check_count, check_positive
+from torchrank.rankings.validate import Scores, check_count, check_positive
 
 _SAME = 1e-6  # of the largest entry: rounding between Gram matrices of the same rows
 _TIGHTER = 1e-3  # variance of a component, in that of all rankings, that is usual still
@@ -45,7 +46,7 @@ class _Points(NamedTuple):
 
     cross: Tensor  # (m, u)
     diagonal: Tensor  # (m,)
-    scores: Tensor | None  # (m, n) of new rows; None of the training rows, and for a precomputed kernel
+    rows: Tensor | None  # (m, q) equal where the kernel cannot tell rankings apart; None for a precomputed kernel
 
 
 @in_plain_surroundings
@@ -151,18 +152,18 @@ class KernelGaussianMixture(Mixture):
             raise ValueError("this model has no training rows yet; call fit first")
         if self.kernel == "precomputed":
             return self._precomputed_rows(X, weights)
-        scores, foreign = as_scores(X)
-        if scores.ndim != 2 or scores.shape[1] != self.rankings.shape[1]:
+        new, rows, origin = as_points(self.kernel, X)
+        if new.shape[1] != self.rankings.shape[1]:
             raise ValueError(
-                f"X has shape {tuple(scores.shape)}; expected (rankings, {self.rankings.shape[1]}), the items fitted"
+                f"X has shape {tuple(new.shape)}; expected (rankings, {self.rankings.shape[1]}), the items fitted"
             )
-        cross = as_double(gram(self.kernel, scores, self.rankings))
-        points = _Points(cross, kernel_diagonal(self.kernel, scores), scores)
-        return Rows(points, ungrouped(weights_of_new(weights, cross)), foreign)
+        cross = as_double(gram(self.kernel, new, as_points(self.kernel, self.rankings, "rankings")[0]))
+        points = _Points(cross, kernel_diagonal(self.kernel, new), rows)
+        return Rows(points, ungrouped(weights_of_new(weights, cross)), origin)
 
     def _precomputed_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         given, diagonal = X if isinstance(X, tuple) else (X, None)
-        cross, foreign = rows_against_training(given, len(self.training_gram))
+        cross, origin = rows_against_training(given, len(self.training_gram))
         if diagonal is not None:
             own = given_diagonal(diagonal, cross)
         elif self._is_training_gram(cross):
@@ -172,7 +173,7 @@ class KernelGaussianMixture(Mixture):
                 "X is not the Gram matrix of the training rows in their order but holds new rows against them; "
                 "densities need k(x, x) of the new rows too: pass (K, diagonal)"
             )
-        return Rows(_Points(cross, own, None), ungrouped(weights_of_new(weights, cross)), foreign)
+        return Rows(_Points(cross, own, None), ungrouped(weights_of_new(weights, cross)), origin)
 
     def _is_training_gram(self, cross: Tensor) -> bool:
         """Also up to rounding, but not the same rows in another order."""
@@ -182,10 +183,12 @@ class KernelGaussianMixture(Mixture):
 
     def _training_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         data = training_points(self.kernel, X, weights)
-        self.rankings = data.points[:, :0] if self.kernel == "precomputed" else data.points
+        self.rankings = scores_of_points(data.points)
+        if self.kernel == "precomputed":
+            self.rankings = self.rankings[:, :0]
         self.training_gram = training_gram(self.kernel, data.points)
         points = _Points(self.training_gram, self.training_gram.diagonal(), None)
-        return Rows(points, data.groups, data.foreign)
+        return Rows(points, data.groups, data.origin)
 
     def _parameters_now(self) -> KernelGaussianParameters:
         return KernelGaussianParameters(self.logits.log_softmax(0), self.coefficients, self.log_lam.exp())
@@ -212,8 +215,8 @@ class KernelGaussianMixture(Mixture):
 
     def _training_rows_of(self, points: _Points, counted: Tensor) -> Tensor:
         """Which training row each new row equals, ``(m,)``: they may come in any order, repeated, or in parts."""
-        if points.scores is not None:
-            known, new = (told_apart(self.kernel, scores) for scores in (self.rankings, points.scores))
+        if points.rows is not None:
+            known, new = as_points(self.kernel, self.rankings, "rankings")[1], points.rows
         else:  # equal kernel values with all training rows and with itself are an equal place in feature space
             known = torch.cat([self.training_gram, self.training_gram.diagonal()[:, None]], dim=1)
             new = torch.cat([points.cross, points.diagonal[:, None]], dim=1)

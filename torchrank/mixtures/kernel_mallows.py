@@ -109,9 +109,9 @@ class KernelMallowsMixture(Mixture):
         return f"n_items={self.n_items}, ridge={self.ridge}, {super().extra_repr()}"
 
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
-        ranks, foreign = total_rankings(X, self.n_items)
+        ranks, origin = total_rankings(X, self.n_items)
         groups = grouped(ranks, row_weights(weights, ranks)) if training else ungrouped(weights_of_new(weights, ranks))
-        return Rows(_features(ranks[groups.first]), groups, foreign)
+        return Rows(_features(ranks[groups.first]), groups, origin)
 
     def _parameters_now(self) -> KernelMallowsParameters:
         return KernelMallowsParameters(self.logits.log_softmax(0), self.theta)

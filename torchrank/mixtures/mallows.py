@@ -106,9 +106,9 @@ class MallowsMixture(Mixture):
         return self._table(mean)
 
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
-        ranks, foreign = total_rankings(X, self.n_items)
+        ranks, origin = total_rankings(X, self.n_items)
         groups = grouped(ranks, row_weights(weights, ranks)) if training else ungrouped(weights_of_new(weights, ranks))
-        return Rows(pair_signs(ranks[groups.first]), groups, foreign)
+        return Rows(pair_signs(ranks[groups.first]), groups, origin)
 
     def _parameters_now(self) -> MallowsParameters:
         return MallowsParameters(self.logits.log_softmax(0), pair_signs(self.centers), self.concentrations)

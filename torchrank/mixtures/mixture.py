@@ -14,7 +14,7 @@ from torchrank.clustering.lloyd import check_clustering, start_labels
 from torchrank.clustering.points import Groups
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.mixtures.em import MixtureFit, Parameters, em
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least
 
@@ -40,7 +40,7 @@ class Rows(NamedTuple):
 
     points: Any  # what the components' densities are functions of
     groups: Groups  # which rows the points are
-    foreign: bool  # whether they came from outside torch
+    origin: Origin
 
     @property
     def weights(self) -> Tensor:
@@ -284,4 +284,4 @@ def _weighted(values: Tensor, weights: Tensor) -> Tensor:
 
 
 def _result(values: Tensor, rows: Rows) -> Matrix:
-    return to_numpy(values) if rows.foreign else values
+    return rows.origin.wrap(values)

@@ -9,11 +9,14 @@ from torchrank.ops.registration import implement
 from torchrank.rankings import validate
 
 torch.library.define(
-    "torchrank::refuse_unranked", "(Tensor x, Tensor strict_x, Tensor? y, Tensor? strict_y, str remedy) -> Tensor"
+    "torchrank::refuse_unranked",
+    "(Tensor x, Tensor strict_x, Tensor? y, Tensor? strict_y, str remedy, str name='X') -> Tensor",
 )
 
 
-def refuse_unranked(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str) -> Tensor:
+def refuse_unranked(
+    x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str, name: str = "X"
+) -> Tensor:
     """Raise ``ValueError`` naming the first unranked item of X or Y and the remedy.
 
     The check looks at values, so it lives in an op: graphs that torch.compile makes keep it. A CUDA device is waited
@@ -25,31 +28,34 @@ def refuse_unranked(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Ten
         y: ``(..., m2, n)``, or None.
         strict_y: ``(..., m2)``, or None.
         remedy: what to do about unranked items.
+        name: of x in messages.
 
     Returns:
         On CUDA a bool tensor of two elements in host memory: whether all rows of x, and of y (of x again if it is
         None), are free of ties. No elements on other devices, whose engines look for themselves.
     """
-    return torch.ops.torchrank.refuse_unranked(x, strict_x, y, strict_y, remedy)
+    return torch.ops.torchrank.refuse_unranked(x, strict_x, y, strict_y, remedy, name)
 
 
 @torch.library.register_fake("torchrank::refuse_unranked")
-def _fake(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str) -> Tensor:
+def _fake(
+    x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str, name: str = "X"
+) -> Tensor:
     return torch.empty(2 if x.device.type == "cuda" else 0, dtype=torch.bool, device="cpu")
 
 
-def _on_any_device(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str) -> Tensor:
-    validate.refuse_unranked(x, "X", remedy)
+def _on_any_device(
+    x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str, name: str = "X"
+) -> Tensor:
+    validate.refuse_unranked(x, name, remedy)
     if y is not None:
         validate.refuse_unranked(y, "Y", remedy)
     return torch.empty(0, dtype=torch.bool)
 
 
-def _on_cuda(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str) -> Tensor:
-    return look_once(x, strict_x, y, strict_y, remedy)
-
-
-def look_once(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str) -> Tensor:
+def look_at_both(
+    x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | None, remedy: str, name: str = "X"
+) -> Tensor:
     """See :func:`refuse_unranked`; all answers come in one transfer."""
     other, strict_other = (x, strict_x) if y is None or strict_y is None else (y, strict_y)
     n = x.shape[-1]
@@ -57,14 +63,14 @@ def look_once(x: Tensor, strict_x: Tensor, y: Tensor | None, strict_y: Tensor | 
     for ranks, strict in ((x, strict_x), (other, strict_other)):
         facts += [(ranks >= 0).all(), (strict == n * (n - 1) // 2).all()]
     answers = torch.stack(facts).cpu()
-    for ranks, name, complete in ((x, "X", answers[0]), (other, "Y", answers[2])):
+    for ranks, called, complete in ((x, name, answers[0]), (other, "Y", answers[2])):
         if not complete:
-            validate.refuse_unranked(ranks, name, remedy)
+            validate.refuse_unranked(ranks, called, remedy)
     return answers[1::2].clone()
 
 
 implement("refuse_unranked", "default", _on_any_device)
-implement("refuse_unranked", "cuda", _on_cuda)
+implement("refuse_unranked", "cuda", look_at_both)
 
 
 def _vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Tensor, None]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from torchrank.ops.reference.pair_counts import pair_blocks, signs
 from torchrank.ops.registration import implement, vmap_by_calls
@@ -16,7 +17,8 @@ from torchrank.ops.registration import implement, vmap_by_calls
 _BYTES = 48  # of a row and a pair: its sign in int32, float32 and float64, and what comes of it
 
 torch.library.define(
-    "torchrank::weighted_pairs", "(Tensor x, Tensor? y, Tensor weights, int workspace) -> (Tensor, Tensor, Tensor)"
+    "torchrank::weighted_pairs",
+    "(Tensor x, Tensor? y, Tensor weights, int workspace, bool progress) -> (Tensor, Tensor, Tensor)",
 )
 torch.library.define(
     "torchrank::weighted_pairs_backward",
@@ -32,7 +34,9 @@ class WeightedPairs(NamedTuple):
     norms_y: Tensor  # (b, m2), or (b, 0) without y
 
 
-def weighted_pairs(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int) -> WeightedPairs:
+def weighted_pairs(
+    x: Tensor, y: Tensor | None, weights: Tensor, workspace: int, progress: bool = False
+) -> WeightedPairs:
     """Weighted sums over pairs i < j, differentiable in the weights.
 
     Args:
@@ -40,18 +44,22 @@ def weighted_pairs(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int)
         y: ``(b, m2, n)``, or None for ``x`` itself (symmetric bit for bit).
         weights: ``(n, n)`` float64, symmetric. Pairs of weight 0 cost nothing, except in the gradient.
         workspace: bytes to use at most beside inputs and outputs.
+        progress: show a progress bar.
     """
     call = torch.ops.torchrank.weighted_pairs if torch.compiler.is_compiling() else _Sums.apply
-    return WeightedPairs(*call(x, y, weights, workspace))
+    return WeightedPairs(*call(x, y, weights, workspace, progress))
 
 
-def _sums(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int) -> tuple[Tensor, Tensor, Tensor]:
-    product, norms_x, norms_y = _fake_sums(x, y, weights, workspace)
+def _sums(
+    x: Tensor, y: Tensor | None, weights: Tensor, workspace: int, progress: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    product, norms_x, norms_y = _fake_sums(x, y, weights, workspace, progress)
     for part in (product, norms_x, norms_y):
         part.zero_()
     i, j = weights.triu(1).nonzero(as_tuple=True)
     step = max(1, workspace // (_BYTES * max(1, _rows(x, y))))
-    for start in range(0, len(i), step):
+    starts = range(0, len(i), step)
+    for start in tqdm(starts, desc="weighted_pairs", unit="block") if progress else starts:
         first, second = i[start : start + step], j[start : start + step]
         w = weights[first, second]
         sx = signs(x, first, second).to(torch.float64)
@@ -66,7 +74,9 @@ def _sums(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int) -> tuple
 
 
 @torch.library.register_fake("torchrank::weighted_pairs")
-def _fake_sums(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int) -> tuple[Tensor, Tensor, Tensor]:
+def _fake_sums(
+    x: Tensor, y: Tensor | None, weights: Tensor, workspace: int, progress: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     (b, m, _), m2 = x.shape, (x if y is None else y).shape[1]
     return weights.new_empty(b, m, m2), weights.new_empty(b, m), weights.new_empty(b, 0 if y is None else m2)
 
@@ -107,8 +117,10 @@ class _Sums(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(x: Tensor, y: Tensor | None, weights: Tensor, workspace: int) -> tuple[Tensor, Tensor, Tensor]:
-        return torch.ops.torchrank.weighted_pairs(x, y, weights, workspace)
+    def forward(
+        x: Tensor, y: Tensor | None, weights: Tensor, workspace: int, progress: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return torch.ops.torchrank.weighted_pairs(x, y, weights, workspace, progress)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -117,12 +129,12 @@ class _Sums(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        return None, None, _Adjoint.apply(*gradients, *ctx.saved_tensors, ctx.workspace), None
+        return None, None, _Adjoint.apply(*gradients, *ctx.saved_tensors, ctx.workspace), None, None
 
     @staticmethod
-    def jvp(ctx: Any, for_x: None, for_y: None, tangent: Tensor, for_workspace: None) -> tuple[Tensor, ...]:
+    def jvp(ctx: Any, for_x: None, for_y: None, tangent: Tensor, *settings: None) -> tuple[Tensor, ...]:
         x, y, _ = ctx.saved_tensors
-        return _Sums.apply(x, y, _symmetric(tangent), ctx.workspace)
+        return _Sums.apply(x, y, _symmetric(tangent), ctx.workspace, False)
 
 
 class _Adjoint(torch.autograd.Function):
@@ -142,24 +154,24 @@ class _Adjoint(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, y, _ = ctx.saved_tensors
-        return *_Sums.apply(x, y, _symmetric(gradient), ctx.workspace), None, None, None, None
+        return *_Sums.apply(x, y, _symmetric(gradient), ctx.workspace, False), None, None, None, None
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
         x, y, weights = ctx.saved_tensors
-        sizes = torch.ops.torchrank.weighted_pairs(x, y, torch.zeros_like(weights), ctx.workspace)
+        sizes = torch.ops.torchrank.weighted_pairs(x, y, torch.zeros_like(weights), ctx.workspace, False)
         sums = (zero if t is None else t for t, zero in zip(tangents[:3], sizes, strict=True))
         return _Adjoint.apply(*sums, x, y, weights, ctx.workspace)
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    x, y, weights, ctx.workspace = inputs
+    x, y, weights, ctx.workspace = inputs[:4]
     ctx.save_for_backward(x, y, weights)
 
 
 def _compiled_backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
     gradient = torch.ops.torchrank.weighted_pairs_backward(*gradients, *ctx.saved_tensors, ctx.workspace)
-    return None, None, gradient, None
+    return None, None, gradient, None, None
 
 
 # For graphs that torch.compile makes, which take no forward mode.

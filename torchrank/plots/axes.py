@@ -31,8 +31,8 @@ class Groups(NamedTuple):
         return self.codes == code
 
 
-class Rankings(NamedTuple):
-    """Rankings, and what is known about them."""
+class CountedRankings(NamedTuple):
+    """CountedRankings, and what is known about them."""
 
     scores: np.ndarray  # (m, n) float64
     weights: np.ndarray  # (m,)
@@ -122,7 +122,7 @@ def as_groups(labels: Any, m: int) -> Groups:
     return Groups(tuple(f"cluster {value:g}" if numbers else str(value) for value in values), codes.reshape(m))
 
 
-def as_rankings(X: Any, weights: Any = None, items: "Sequence[str] | None" = None) -> Rankings:
+def as_rankings(X: Any, weights: Any = None, items: "Sequence[str] | None" = None) -> CountedRankings:
     """Scores with weights and names of items, which a data set or the columns of a data frame may bring along.
 
     Raises:
@@ -137,7 +137,7 @@ def as_rankings(X: Any, weights: Any = None, items: "Sequence[str] | None" = Non
     counts = as_weights(weights.detach().cpu() if isinstance(weights, Tensor) else weights, scores)
     columns = getattr(X, "columns", None) if items is None else items
     names = as_names(columns, scores.shape[1], "items", "X ranks {n} items")
-    return Rankings(to_numpy(scores.to(torch.float64)), to_numpy(counts), names)
+    return CountedRankings(to_numpy(scores.to(torch.float64)), to_numpy(counts), names)
 
 
 def as_names(names: "Sequence[str] | None", n: int, argument: str, there: str) -> tuple[str, ...]:

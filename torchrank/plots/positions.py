@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchrank.aggregation.borda import borda
-from torchrank.plots.axes import Rankings, as_array, as_groups, as_rankings, axes_or_new, new_axes
+from torchrank.plots.axes import CountedRankings, as_array, as_groups, as_rankings, axes_or_new, new_axes
 from torchrank.rankings.convert import to_positions
+from torchrank.rankings.missing import Missing
 from torchrank.rankings.surroundings import in_plain_surroundings
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def plot_positions(
     weights: Any = None,
     items: "Sequence[str] | None" = None,
     center: Any = None,
-    variant: str = "ordinary",
+    missing: Missing = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw the share of rankings that put each item in each position, items in the order of the central ranking.
@@ -36,7 +37,8 @@ def plot_positions(
         weights: ``(m,)``, how often each ranking was observed.
         items: names of the n items; those beyond 24 letters are cut.
         center: ``(n,)`` scores of the central ranking, larger = preferred; by default Borda's.
-        variant: of Borda's count: "ordinary", or "interleaving" or "topk" for unranked items.
+        missing: what unranked items mean to Borda's count: "raise" (an error), "interleaving" or "topk"; see
+            :func:`torchrank.borda`.
         ax: axes to draw into.
 
     Returns:
@@ -47,7 +49,7 @@ def plot_positions(
     """
     rankings = as_rankings(X, weights, items)
     n = len(rankings.items)
-    shares, order = _shares(rankings), _central_order(rankings, center, variant)
+    shares, order = _shares(rankings), _central_order(rankings, center, missing)
     ax = axes_or_new(ax, _size(n, 1.2))
     image = _draw(ax, shares[order], [rankings.items[item] for item in order], float(shares.max()))
     ax.figure.colorbar(image, ax=ax, label="share of rankings")
@@ -62,7 +64,7 @@ def plot_cluster_positions(
     weights: Any = None,
     items: "Sequence[str] | None" = None,
     centers: Any = None,
-    variant: str = "ordinary",
+    missing: Missing = None,
     axes: "Sequence[Axes] | np.ndarray | None" = None,
 ) -> np.ndarray:
     """Draw :func:`plot_positions` of each cluster, in one scale of colours, with the cluster's share as the title.
@@ -74,7 +76,7 @@ def plot_cluster_positions(
         items: names of the n items.
         centers: ``(clusters, n)`` scores of central rankings in the order of the labels, such as the ``centers`` of
             :class:`torchrank.RankingKMeans` and :class:`torchrank.MallowsMixture`; by default Borda's.
-        variant: of Borda's count.
+        missing: what unranked items mean to Borda's count: "raise" (an error), "interleaving" or "topk".
         axes: at least as many axes as there are clusters, to draw into.
 
     Returns:
@@ -97,12 +99,12 @@ def plot_cluster_positions(
     if len(panels) < k:
         raise ValueError(f"axes has {len(panels)} axes; labels name {k} clusters")
     panels = panels[:k]
-    parts = [Rankings(scores[groups.own(code)], counts[groups.own(code)], names) for code in range(k)]
+    parts = [CountedRankings(scores[groups.own(code)], counts[groups.own(code)], names) for code in range(k)]
     shares = [_shares(part) for part in parts]
     limit = max(float(share.max()) for share in shares)
     images = []
     for code, (part, share) in enumerate(zip(parts, shares, strict=True)):
-        order = _central_order(part, middles[code], variant)
+        order = _central_order(part, middles[code], missing)
         images.append(_draw(panels[code], share[order], [names[item] for item in order], limit))
         panels[code].set_title(f"{groups.names[code]}: {part.weights.sum() / counts.sum():.0%} of rankings")
     label = "share of the cluster's rankings"
@@ -128,7 +130,7 @@ def _new_panels(k: int, n: int) -> np.ndarray:
     return panels[:k]
 
 
-def _shares(rankings: Rankings) -> np.ndarray:
+def _shares(rankings: CountedRankings) -> np.ndarray:
     """``(n, n)`` share of the weight that has the item in the position; t tied items have 1/t of each of theirs."""
     scores, counts, _ = rankings
     n = scores.shape[1]
@@ -146,11 +148,11 @@ def _shares(rankings: Rankings) -> np.ndarray:
     return share
 
 
-def _central_order(rankings: Rankings, center: Any, variant: str) -> np.ndarray:
+def _central_order(rankings: CountedRankings, center: Any, missing: Missing) -> np.ndarray:
     """Items from the most to the least preferred."""
     n = len(rankings.items)
     if center is None:
-        middle = np.asarray(borda(rankings.scores, rankings.weights, variant=variant))
+        middle = np.asarray(borda(rankings.scores, rankings.weights, missing=missing))
     else:
         middle = as_array(center, "center", 1)
     if len(middle) != n or np.isnan(middle).any():

@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -11,12 +11,37 @@ from torch import Tensor
 
 Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for NumPy, tensor for tensor
 
+
+class Origin(NamedTuple):
+    """Where numbers came from, which decides what results look like."""
+
+    numpy: bool  # from an array, a list or a data frame, and not from a tensor
+
+    @classmethod
+    def of(cls, *inputs: Any) -> "Origin":
+        """That of several inputs: one tensor among them makes the result one."""
+        return cls(not any(isinstance(x, Tensor) for x in inputs))
+
+    def joint(self, other: "Origin") -> "Origin":
+        """That of both."""
+        return Origin(self.numpy and other.numpy)
+
+    @property
+    def default_dtype(self) -> torch.dtype:
+        """The dtype of real results of integers."""
+        return torch.float64 if self.numpy else torch.get_default_dtype()
+
+    def wrap(self, result: Tensor) -> Matrix:
+        """A result as the caller's kind of array."""
+        return to_numpy(result) if self.numpy else result
+
+
 _NUMBERS = "real numbers or bool"
 _EXACT = 2**53  # integers up to here are exact in float64
 
 
-def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool = False) -> tuple[Tensor, bool]:
-    """Numbers in any container as a tensor, and whether they came from outside torch.
+def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool = False) -> tuple[Tensor, Origin]:
+    """Numbers in any container as a tensor, and where they came from.
 
     Integers stay the integers they are: those of lists, data frames and arrays of objects too, in which NumPy would
     round them to float64. Values missing in a data frame are NaN.
@@ -35,7 +60,7 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
     if isinstance(values, (list, tuple)) and len(values) and all(isinstance(part, Tensor) for part in values):
         values = _stacked(values, name)
     if not isinstance(values, Tensor):
-        return from_array(as_array(values, name, expected), name, expected, ordinal=ordinal), True
+        return from_array(as_array(values, name, expected), name, expected, ordinal=ordinal), Origin(numpy=True)
     if isinstance(values, torch.masked.MaskedTensor):
         raise TypeError(f"{name} is a masked tensor, whose mask would be lost; pass {name}.to_tensor(torch.nan)")
     if values.is_complex() or values.is_quantized:
@@ -44,7 +69,7 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
         raise TypeError(f"{name} is a nested tensor; pass {name}.to_padded_tensor(torch.nan)")
     if values.layout != torch.strided:
         raise TypeError(f"{name} has layout {values.layout}; pass a dense tensor, {name}.to_dense()")
-    return values, False
+    return values, Origin(numpy=False)
 
 
 def _stacked(parts: Any, name: str) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchrank._warnings import warn
-from torchrank.rankings.arrays import Matrix, as_array, as_tensor, refuse_masks, to_numpy
+from torchrank.rankings.arrays import Matrix, Origin, as_array, as_tensor, refuse_masks
 from torchrank.rankings.derivatives import plainly, without_gradient
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.ties import dense_ranks, sortable
@@ -52,7 +52,7 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
         >>> from_orders([[2, 0], [1, 2, 0]], n_items=3).tolist()
         [[1.0, nan, 2.0], [1.0, 3.0, 2.0]]
     """
-    foreign = not isinstance(orders, Tensor)
+    origin = Origin.of(orders)
     table = as_orders(orders, "orders", n_items)
     n = _item_count(table, n_items)
     if n_items is None:
@@ -61,12 +61,12 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
         warn(f"orders never list item 0: if items are counted from 1, subtract 1; if not, pass n_items={n}")
     listed = table >= 0
     places = torch.arange(table.shape[1], device=table.device)
-    dtype = torch.float64 if foreign else torch.promote_types(torch.get_default_dtype(), torch.float32)
+    dtype = torch.float64 if origin.numpy else torch.promote_types(torch.get_default_dtype(), torch.float32)
     score = (listed.sum(-1, keepdim=True) - places).to(dtype)
     scores = torch.full((table.shape[0], n + 1), torch.nan, dtype=dtype, device=table.device)
     scores.scatter_(1, torch.where(listed, table, n), score)  # padding goes to an item that is cut off
     scores = scores[:, :n].contiguous()
-    return to_numpy(scores) if foreign else scores
+    return origin.wrap(scores)
 
 
 @in_plain_surroundings
@@ -83,9 +83,9 @@ def to_orders(X: Scores) -> Matrix:
         ValueError: tied items, which no order can tell; the message names row and items.
         TypeError: scores that are not real numbers.
     """
-    scores, foreign = as_scores(X, "X")
+    scores, origin = as_scores(X, "X")
     orders = plainly(_orders, scores)
-    return to_numpy(orders) if foreign else orders
+    return origin.wrap(orders)
 
 
 def _orders(scores: Tensor) -> Tensor:
@@ -116,7 +116,7 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     check_choice(ties, "ties", ("allow", "raise"))
     if unranked is not None:
         check_number(unranked, "unranked")
-    table, foreign = as_scores(positions, "positions", ordinal=False)
+    table, origin = as_scores(positions, "positions", ordinal=False)
     if table.element_size() == 1 and table.is_floating_point():
         table = table.to(torch.float32)  # numbers of 8 bits do not compare
     if not table.is_floating_point():
@@ -128,7 +128,7 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     scores = (table.shape[-1] + 1 - table.to(torch.float64)).masked_fill(missing, torch.nan)
     if ties == "raise":
         plainly(_check_untied, scores)
-    return to_numpy(scores) if foreign else scores
+    return origin.wrap(scores)
 
 
 def _check_positions(table: Tensor, missing: Tensor, unranked: float | None) -> Tensor:
@@ -167,11 +167,11 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
         TypeError: scores that are not real numbers.
     """
     check_choice(ties, "ties", TIES)
-    scores, foreign = as_scores(X, "X")
-    dtype = torch.float64 if foreign else torch.promote_types(real_dtype(scores, foreign=foreign), torch.float32)
+    scores, origin = as_scores(X, "X")
+    dtype = torch.float64 if origin.numpy else torch.promote_types(real_dtype(scores, origin), torch.float32)
     positions = plainly(lambda scores: _positions(scores, ties).to(dtype), scores)
     positions = without_gradient(positions, scores, what="positions are")
-    return to_numpy(positions) if foreign else positions
+    return origin.wrap(positions)
 
 
 def _positions(scores: Tensor, ties: str) -> Tensor:

@@ -1,7 +1,6 @@
 """What users pass is checked here, or refused with a message that says what to do."""
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,10 +8,11 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from torchrank.rankings.arrays import Matrix, as_tensor, to_numpy
+from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.prepared import Rankings
 
-Scores: TypeAlias = Tensor | ArrayLike
+Scores: TypeAlias = Tensor | ArrayLike | Rankings
 
 
 _SCORES = (
@@ -23,29 +23,33 @@ _GRAM = "a Gram matrix of real floating-point numbers"
 
 
 class ScorePair(NamedTuple):
-    """Two checked score tensors and how their result has to look."""
+    """Two checked score tensors and how their result has to look, where differences of scores count."""
 
     X: Tensor  # (..., m, n)
     Y: Tensor | None  # (..., m2, n); None means X
     dtype: torch.dtype  # of a real-valued result
-    wrap: Callable[[Tensor], Matrix]  # to the caller's own kind of array
+    origin: Origin
 
 
-def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2, ordinal: bool = True) -> tuple[Tensor, bool]:
+def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2, ordinal: bool = True) -> tuple[Tensor, Origin]:
     """Turn scores into a tensor without changing their order.
 
     ``ordinal`` says whether nothing but their order counts, see :func:`torchrank.rankings.arrays.as_tensor`.
 
     Returns:
-        The scores ``(..., n)`` with ``n >= 2``, and whether they came from outside torch.
+        The scores ``(..., n)`` with ``n >= 2``, and where they came from.
 
     Raises:
         TypeError: complex, string or date values, other objects, a sparse or a masked array.
         ValueError: fewer than ``least_dims`` dimensions or fewer than two items.
     """
+    if isinstance(X, Rankings):
+        if not ordinal:
+            raise TypeError(f"{name} are prepared rankings, which have no differences of scores; pass the scores")
+        return X.as_scores(), X.origin
     if hasattr(X, "scores") and not hasattr(X, "__array__"):  # a data frame may have a column of this name
         raise TypeError(f"{name} is a {type(X).__name__}; pass its scores, {name}.scores")
-    scores, foreign = as_tensor(X, name, _SCORES, ordinal=ordinal)
+    scores, origin = as_tensor(X, name, _SCORES, ordinal=ordinal)
     if scores.ndim < least_dims:
         shape = tuple(scores.shape)
         hint = f"; for one ranking pass {name}[None, :]" if scores.ndim == 1 else ""
@@ -56,21 +60,32 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2, ordinal: bool 
         raise ValueError(
             f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least 2 items"
         )
-    return scores, foreign
+    return scores, origin
 
 
-def score_pair(X: Scores, Y: Scores | None, *, ordinal: bool = True) -> ScorePair:
-    """Check the two sides of a Gram matrix against each other.
+def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
+    """Check scores whose differences count, the two sides of a Gram matrix.
 
     Raises:
-        TypeError: as :func:`as_scores`.
-        ValueError: wrong dimensions, different numbers of items, different devices, batch dimensions that do not
-            broadcast.
+        TypeError: as :func:`as_scores`; prepared rankings, which have lost the differences.
+        ValueError: as :func:`as_scores` and :func:`check_sides`.
     """
-    x, foreign = as_scores(X, "X", ordinal=ordinal)
+    x, origin = as_scores(X, "X", ordinal=False)
     if Y is None:
-        return ScorePair(x, None, real_dtype(x, foreign=foreign), to_numpy if foreign else _same)
-    y, y_foreign = as_scores(Y, "Y", ordinal=ordinal)
+        return ScorePair(x, None, real_dtype(x, origin), origin)
+    y, y_origin = as_scores(Y, "Y", ordinal=False)
+    check_sides(x, y)
+    origin = origin.joint(y_origin)
+    of_x, of_y = (real_dtype(side, origin) if side.is_floating_point() else None for side in (x, y))
+    return ScorePair(x, y, joint_dtype(of_x, of_y, origin), origin)
+
+
+def check_sides(x: Tensor, y: Tensor) -> None:
+    """Check the two sides of a Gram matrix ``(..., m, n)`` against each other.
+
+    Raises:
+        ValueError: different numbers of items, different devices, batch dimensions that do not broadcast.
+    """
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(
             f"X ranks {x.shape[-1]} items and Y ranks {y.shape[-1]}; both must rank the same items, column by column"
@@ -84,38 +99,40 @@ def score_pair(X: Scores, Y: Scores | None, *, ordinal: bool = True) -> ScorePai
             f"batch dimensions {tuple(x.shape[:-2])} of X and {tuple(y.shape[:-2])} of Y do not broadcast; "
             "they follow the rules of torch.cdist"
         ) from None
-    foreign = foreign and y_foreign
-    dtype = torch.promote_types(real_dtype(x, foreign=foreign), real_dtype(y, foreign=foreign))
-    if x.is_floating_point() != y.is_floating_point():  # an integer side does not widen the other
-        dtype = real_dtype(x if x.is_floating_point() else y, foreign=foreign)
-    return ScorePair(x, y, dtype, to_numpy if foreign else _same)
 
 
-def real_dtype(scores: Tensor, *, foreign: bool) -> torch.dtype:
+def joint_dtype(x: torch.dtype | None, y: torch.dtype | None, origin: Origin) -> torch.dtype:
+    """The dtype of real results of two sides of these floating dtypes; None for integers, which widen nothing."""
+    if x is None or y is None:
+        return x or y or origin.default_dtype
+    return torch.promote_types(x, y)
+
+
+def real_dtype(scores: Tensor, origin: Origin) -> torch.dtype:
     """The dtype of real results: that of floating scores, float32 for 8-bit ones, else NumPy's or torch's default."""
     if scores.is_floating_point():
         return scores.dtype if scores.element_size() > 1 else torch.float32
-    return torch.float64 if foreign else torch.get_default_dtype()
+    return origin.default_dtype
 
 
-def count_dtype(scores: Tensor, *, foreign: bool) -> torch.dtype:
+def count_dtype(scores: Tensor, origin: Origin) -> torch.dtype:
     """The dtype of results that count: half precision has too few digits to tell thousands of items apart."""
-    return torch.promote_types(real_dtype(scores, foreign=foreign), torch.float32)
+    return torch.promote_types(real_dtype(scores, origin), torch.float32)
 
 
-def as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, bool]:
-    """A Gram matrix as a tensor, and whether it came from outside torch.
+def as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, Origin]:
+    """A Gram matrix as a tensor, and where it came from.
 
     Raises:
         TypeError: not floating-point numbers.
         ValueError: not a matrix, or not square although it has to be.
     """
-    gram, foreign = as_tensor(K, name, _GRAM)
+    gram, origin = as_tensor(K, name, _GRAM)
     if not gram.is_floating_point():
         raise TypeError(f"{name} has dtype {gram.dtype}; expected {_GRAM}")
     if gram.ndim < 2 or (square and gram.shape[-1] != gram.shape[-2]):
         raise ValueError(f"{name} has shape {tuple(gram.shape)}; expected a {'square ' if square else ''}matrix")
-    return gram, foreign
+    return gram, origin
 
 
 def as_weights(weights: Matrix | None, scores: Tensor, name: str = "weights") -> Tensor:
@@ -133,8 +150,8 @@ def as_weights(weights: Matrix | None, scores: Tensor, name: str = "weights") ->
         raise ValueError(f"the rankings have shape {tuple(scores.shape)}; at least one is needed")
     if weights is None:
         return torch.ones(m, dtype=torch.float64, device=scores.device)
-    table, foreign = as_tensor(weights, name, "real numbers, one weight for each ranking")
-    table = table.to(scores.device) if foreign else table
+    table, origin = as_tensor(weights, name, "real numbers, one weight for each ranking")
+    table = table.to(scores.device) if origin.numpy else table
     if table.ndim == 0 or table.shape[-1] != m:
         raise ValueError(f"{name} has shape {tuple(table.shape)}; expected one weight for each of {m} rankings")
     if table.device != scores.device:
@@ -240,10 +257,6 @@ def refuse_ties(ranks: Tensor, name: str, remedy: str) -> None:
 def place_of(row: list[int]) -> str:
     """The indices of a row as messages show them."""
     return str(row[0]) if len(row) == 1 else str(tuple(row))
-
-
-def _same(result: Tensor) -> Tensor:
-    return result
 
 
 def check_groups(groups: Tensor) -> Tensor:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from torchrank import kendall_gram
+import torchrank
+from torchrank import kendall_gram, monte_carlo_kendall_gram
+from torchrank.kernels.monte_carlo import Jitters, monte_carlo_bound, monte_carlo_samples
 from torchrank.kernels.smoothed import smoothed_features, smoothed_kendall_gram
-from torchrank.kernels.smoothed_sampling import Jitters, monte_carlo_bound, monte_carlo_samples
 
 X = torch.randn(5, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 Y = torch.randn(3, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -19,7 +20,7 @@ WINDOW = torch.tensor(1.0, dtype=torch.float64)
 def sampled(X, Y=None, *, seed=0, n_samples=4, **settings):
     generator = torch.Generator().manual_seed(seed)
     settings = {"window": 1.0, "n_samples": n_samples, "generator": generator, **settings}
-    return smoothed_kendall_gram(X, Y, method="monte_carlo", **settings)
+    return monte_carlo_kendall_gram(X, Y, **settings)
 
 
 def draws(X, noise, *, generator, n_samples=4):
@@ -141,7 +142,9 @@ def test_numbers_of_samples_have_no_largest():
         (lambda: monte_carlo_bound(2, delta=1), ValueError, "delta=1 is out of range; it is a probability"),
         (lambda: monte_carlo_samples(2, lam=0, excess=1), ValueError, "lam=0 is out of range; it must be positive"),
         (lambda: monte_carlo_samples(2, lam=1, excess=math.nan), ValueError, "excess=nan is out of range"),
-        (lambda: sampled(X, n_samples=None), ValueError, "method='monte_carlo' needs n_samples"),
+        (lambda: sampled(X, n_samples=None), TypeError, "n_samples must be an integer"),
+        (lambda: sampled(torch.full((1, 2), math.nan)), ValueError, "X has NaN"),
+        (lambda: sampled(torchrank.rank(X)), TypeError, "X are prepared rankings"),
         (lambda: sampled(X, n_samples=0), ValueError, "n_samples=0 is too small"),
         (lambda: sampled(X, n_samples=1, unbiased_diagonal=True), ValueError, "n_samples=1 .* at least 2"),
         (lambda: sampled(X, Y, unbiased_diagonal=True), ValueError, "unbiased_diagonal=True is for Y=None"),

@@ -9,8 +9,25 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank._docs import shares_arguments
+from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.kendall import kendall_gram
-from torchrank.rankings.validate import check_at_least, check_count, check_finite, check_positive
+from torchrank.kernels.smoothed import one_window
+from torchrank.ops.checks import complete_scores
+from torchrank.ops.noises import NOISES
+from torchrank.ops.pair_counts import WORKSPACE
+from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.validate import (
+    Scores,
+    check_at_least,
+    check_choice,
+    check_count,
+    check_finite,
+    check_positive,
+    check_workspace,
+    score_pair,
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +62,7 @@ def paired(
     total: Tensor | float = 0.0
     diagonal: Tensor | float = 0.0
     first = before = jitters.draw(x)
-    for d in tqdm(range(jitters.count), desc="smoothed_gram (monte_carlo)", disable=not progress):
+    for d in tqdm(range(jitters.count), desc="monte_carlo_kendall_gram", disable=not progress):
         drawn = first if d == 0 else jitters.draw(x)
         met = None if y is None else jitters.draw(y)
         total = total + kendall_gram(drawn, met, variant="a", workspace=workspace)
@@ -73,7 +90,7 @@ def full(
     starts = range(0, D, step)
     calls = [(r, c) for r in starts for c in starts if y is not None or c <= r]
     total: Tensor | float = 0.0
-    for r, c in tqdm(calls, desc="smoothed_gram (monte_carlo)", disable=not progress):
+    for r, c in tqdm(calls, desc="monte_carlo_kendall_gram", disable=not progress):
         left = rows[..., r : r + step, :, :]
         right = None if y is None and r == c else columns[..., c : c + step, :, :].flatten(-3, -2)
         kernels = kendall_gram(left.flatten(-3, -2), right, variant="a", workspace=workspace)
@@ -92,6 +109,71 @@ ESTIMATORS: dict[str, Callable[[Tensor, Tensor | None, Jitters, bool, int, bool]
     "full": full,
     "paired": paired,
 }
+
+
+@in_plain_surroundings
+@shares_arguments(ARGUMENTS)
+def monte_carlo_kendall_gram(
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    window: float | Tensor,
+    n_samples: int,
+    noise: str = "uniform",
+    generator: torch.Generator | None = None,
+    estimator: str = "full",
+    unbiased_diagonal: bool = False,
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> Matrix:
+    r"""Estimate of the smoothed Kendall kernel from jitters that are drawn, in [-1, 1].
+
+    The mean of Kendall kernels of variant "a" over D jitters :math:`\tilde x^{(d)}` of every row,
+
+    .. math:: G_D(x, y) = \frac{1}{D^2} \sum_{d, e} K_a(\tilde x^{(d)}, \tilde y^{(e)})
+
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 14). :func:`smoothed_kendall_gram` is what it estimates, and is
+    exact; :func:`monte_carlo_bound` tells how far off this may be.
+
+    Args:
+        X: {uncertain}
+        Y: {others}
+        window: the scale of the jitter, one positive number.
+        n_samples: D, the number of jitters of every row.
+        noise: {noise}
+        generator: where they come from; None means torch's default generator.
+        estimator: "full" averages over all D^2 pairs of jitters; "paired" compares the d-th jitter of a row with the
+            d-th of the other. That takes D Kendall kernels instead of D^2. Its standard deviation is hardly larger
+            where jitters reorder few items (by 5 % at most for normal scores and windows up to 1), but up to sqrt(D)
+            times as large where they reorder nearly all. Both are unbiased off the diagonal.
+        unbiased_diagonal: without ``Y`` both sides share their jitters, and the expected diagonal is
+            G(x, x) + (1 - G(x, x)) / D for "full" and 1 for "paired": a ridge, and the matrix is positive
+            semi-definite. True takes unbiased estimates for the diagonal instead, and then **the matrix may have
+            negative eigenvalues**.
+        workspace: bytes of memory to use at most beside inputs, results and drawn jitters.
+        progress: {progress}
+
+    Returns:
+        ``(..., m, m2)``, dtype and kind as for :func:`torchrank.kendall_gram`.
+
+    Raises:
+        ValueError: NaN among the scores (naming row and item); a window that is not positive and finite; fewer than two
+            items; shapes, devices or words that do not fit; ``unbiased_diagonal`` with ``Y`` or a single jitter.
+        TypeError: scores or a window that are not real numbers; prepared rankings, which have no differences.
+        RuntimeError: backward through scores or window.
+    """
+    check_choice(noise, "noise", tuple(NOISES))
+    check_choice(estimator, "estimator", tuple(ESTIMATORS))
+    check_count(n_samples, "n_samples", least=2 if unbiased_diagonal else 1, unit="jitters of every row")
+    workspace = check_workspace(workspace)
+    pair = score_pair(X, Y)
+    jitters = Jitters(one_window(window), noise, int(n_samples), generator)
+    x = complete_scores(pair.X.to(torch.float64), "X")
+    y = None if pair.Y is None else complete_scores(pair.Y.to(torch.float64), "Y")
+    if unbiased_diagonal and y is not None:
+        raise ValueError("unbiased_diagonal=True is for Y=None: with another Y every entry is unbiased already")
+    kernel = ESTIMATORS[estimator](x, y, jitters, unbiased_diagonal, workspace, progress)
+    return pair.origin.wrap(kernel.to(pair.dtype))
 
 
 def monte_carlo_bound(n_samples: int, *, n_rankings: int = 1, delta: float = 0.05) -> float:

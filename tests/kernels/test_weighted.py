@@ -6,10 +6,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
+from scipy.stats import weightedtau
 
 from tests.oracles.pair_counts import sign
 from tests.strategies import dense_ranks, random_scores
-from torchrank import kendall_gram, mallows_gram, polynomial_gram
+from torchrank import kendall_gram, mallows_gram, pair_weights, polynomial_gram, weighted_kendall_gram
 
 RNG = np.random.default_rng(0)
 X, Y = random_scores(RNG, "tied", 6, 7), random_scores(RNG, "total", 4, 7)
@@ -30,10 +31,10 @@ def oracle(x, y, w, variant):
 def test_equals_the_definition(pairs, variant):
     for other in (None, Y):
         for workspace in (1 << 10, 1 << 27):
-            K = kendall_gram(X, other, pairs=pairs, variant=variant, workspace=workspace)
+            K = weighted_kendall_gram(X, other, pairs=pairs, variant=variant, workspace=workspace)
             expected = [[oracle(x, y, pairs, variant) for y in (X if other is None else other)] for x in X]
             np.testing.assert_allclose(K, expected, rtol=0, atol=1e-15)
-    K = kendall_gram(X, pairs=pairs, variant=variant)
+    K = weighted_kendall_gram(X, pairs=pairs, variant=variant)
     assert np.array_equal(K, K.T)
     assert np.linalg.eigvalsh(K).min() > -1e-14
 
@@ -41,15 +42,15 @@ def test_equals_the_definition(pairs, variant):
 def test_all_pairs_are_the_plain_kernel():
     pairs = ~np.eye(7, dtype=bool)
     for variant in "ab":
-        assert np.array_equal(kendall_gram(X, pairs=pairs, variant=variant), kendall_gram(X, variant=variant))
+        assert np.array_equal(weighted_kendall_gram(X, pairs=pairs, variant=variant), kendall_gram(X, variant=variant))
 
 
 @pytest.mark.parametrize("variant", ["a", "b"])
 @pytest.mark.parametrize("unit", [1e-200, 1e-310, 1e200, 1.7e308])
 def test_only_ratios_of_weights_count(variant, unit):
-    K = kendall_gram(X, Y, pairs=WEIGHTS, variant=variant)
+    K = weighted_kendall_gram(X, Y, pairs=WEIGHTS, variant=variant)
     tolerance = 1e-15 if unit > 1e-300 else 1e-8  # below, weights themselves have few digits
-    other = kendall_gram(X, Y, pairs=unit * WEIGHTS, variant=variant)
+    other = weighted_kendall_gram(X, Y, pairs=unit * WEIGHTS, variant=variant)
     np.testing.assert_allclose(other, K, rtol=0, atol=tolerance)
 
 
@@ -59,7 +60,7 @@ def test_norms_of_small_weights_do_not_vanish():
     pairs[0, 1] = pairs[1, 0] = 1e-200
     pairs[2, 3] = pairs[3, 2] = 1.0
     rows = np.array([[1.0, 2.0, 0.0, 0.0], [2.0, 1.0, 0.0, 0.0]])
-    assert kendall_gram(rows, pairs=pairs).tolist() == [[1.0, -1.0], [-1.0, 1.0]]
+    assert weighted_kendall_gram(rows, pairs=pairs).tolist() == [[1.0, -1.0], [-1.0, 1.0]]
 
 
 def test_gradient_of_weights():
@@ -68,7 +69,7 @@ def test_gradient_of_weights():
 
     def kernel(w):
         pairs = torch.zeros(7, 7, dtype=torch.float64).index_put((torch.tensor(i), torch.tensor(j)), w)
-        return kendall_gram(torch.from_numpy(X[:3]), pairs=pairs + pairs.T, variant="a")
+        return weighted_kendall_gram(torch.from_numpy(X[:3]), pairs=pairs + pairs.T, variant="a")
 
     assert torch.autograd.gradcheck(kernel, weights)
 
@@ -79,7 +80,7 @@ def test_gradient_of_the_matrix_of_weights(variant, workspace):
     """Both halves of a symmetric matrix get the same, pairs of weight 0 included, so that steps keep it symmetric."""
     weights = torch.from_numpy(WEIGHTS).requires_grad_()
     rows = torch.from_numpy(X[:3]), torch.from_numpy(Y)
-    kernel = kendall_gram(*rows, pairs=weights, variant=variant, workspace=workspace)
+    kernel = weighted_kendall_gram(*rows, pairs=weights, variant=variant, workspace=workspace)
     towards = torch.from_numpy(RNG.standard_normal(kernel.shape))
     (gradient,) = torch.autograd.grad((kernel * towards).sum(), weights)
     assert torch.equal(gradient, gradient.mT)
@@ -88,7 +89,7 @@ def test_gradient_of_the_matrix_of_weights(variant, workspace):
         step[i, j] = step[j, i] = 1e-6
 
         def value(pairs):
-            return float((kendall_gram(*rows, pairs=pairs, variant=variant) * towards).sum())
+            return float((weighted_kendall_gram(*rows, pairs=pairs, variant=variant) * towards).sum())
 
         ahead = value(weights.detach() + step) - value(weights.detach())
         assert 2 * gradient[i, j].item() == pytest.approx(ahead / 1e-6, abs=2e-5)
@@ -107,11 +108,13 @@ def test_batch_dimensions_broadcast():
     A, B = X.reshape(2, 1, 3, 7), np.stack([Y, Y[::-1], -Y])
     for other, m2 in ((B, 4), (Y, 4), (None, 3), (B[:, :0], 0)):
         for pairs in (WEIGHTS, np.zeros((7, 7))):
-            K = kendall_gram(A, other, pairs=pairs)
+            K = weighted_kendall_gram(A, other, pairs=pairs)
             assert K.shape == (2, 3 if other is B or m2 == 0 else 1, 3, m2)
             for i, j in np.ndindex(K.shape[:2]):
                 one = None if other is None else np.broadcast_to(other, (3, m2, 7))[j]
-                np.testing.assert_allclose(K[i, j], kendall_gram(A[i, 0], one, pairs=pairs), rtol=0, atol=1e-15)
+                np.testing.assert_allclose(
+                    K[i, j], weighted_kendall_gram(A[i, 0], one, pairs=pairs), rtol=0, atol=1e-15
+                )
 
 
 @pytest.mark.parametrize(
@@ -126,39 +129,35 @@ def test_batch_dimensions_broadcast():
 )
 def test_refusals(change, message):
     with pytest.raises(ValueError, match=message):
-        kendall_gram(X, pairs=change(WEIGHTS))
+        weighted_kendall_gram(X, pairs=change(WEIGHTS))
 
 
 def test_weights_of_other_dtypes():
     pairs = WEIGHTS > 0.5
     for dtype in (bool, np.uint8, np.int64, np.float32, np.float16, object):
-        assert np.array_equal(kendall_gram(X, pairs=pairs.astype(dtype)), kendall_gram(X, pairs=pairs))
+        assert np.array_equal(
+            weighted_kendall_gram(X, pairs=pairs.astype(dtype)), weighted_kendall_gram(X, pairs=pairs)
+        )
     for bad in (pairs.astype(complex), torch.ones(7, 7, dtype=torch.complex64), pairs.astype(str)):
         with pytest.raises(TypeError, match="pairs has dtype"):
-            kendall_gram(X, pairs=bad)
+            weighted_kendall_gram(X, pairs=bad)
 
 
 def test_only_for_complete_rankings():
-    with pytest.raises(ValueError, match="pairs needs complete rankings"):
-        kendall_gram(X, pairs=WEIGHTS, missing="topk")
-    with pytest.raises(ValueError, match=r"pairs needs complete rankings, .* kind='topk'"):
-        kendall_gram(X, pairs=WEIGHTS, kind="topk")
     with pytest.raises(ValueError, match=r"X has NaN .* at row 0, item 0"):
-        kendall_gram(np.full((1, 7), np.nan), pairs=WEIGHTS)
+        weighted_kendall_gram(np.full((1, 7), np.nan), pairs=WEIGHTS)
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"method": "signs"}, RuntimeError, "method='signs' has no engine for pairs, which torch multiplies"),
-        ({"method": "fast"}, ValueError, "method='fast' is unknown"),
+        ({"variant": "c"}, ValueError, "variant='c' is unknown"),
         ({"workspace": 0}, ValueError, "workspace=0 is too small"),
-        ({"missing": "some"}, ValueError, "missing='some' is unknown"),
     ],
 )
-def test_other_arguments_are_checked_as_without_pairs(arguments, error, message):
+def test_other_arguments_are_checked(arguments, error, message):
     with pytest.raises(error, match=message):
-        kendall_gram(X, pairs=WEIGHTS, **arguments)
+        weighted_kendall_gram(X, pairs=WEIGHTS, **arguments)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
@@ -207,3 +206,46 @@ def test_polynomial_family():
     ):
         with pytest.raises(ValueError, match=message):
             polynomial_gram(K, **bad)
+
+
+def test_progress_is_shown(capsys):
+    weighted_kendall_gram(X, pairs=WEIGHTS, progress=True)
+    assert "weighted_pairs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_hyperbolic_weights_are_those_of_scipy(tied):
+    rng = np.random.default_rng(int(tied))
+    rows = rng.integers(0, 5, (6, 9)).astype(float) if tied else rng.normal(size=(6, 9))
+    importance = rng.permutation(9)
+    place = 8 - importance  # SciPy's rank: 0 for the most important item
+    K = weighted_kendall_gram(rows, pairs=pair_weights(importance, scheme="hyperbolic"))
+    expected = [[weightedtau(x, y, rank=place).statistic for y in rows] for x in rows]
+    np.testing.assert_allclose(K, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("scheme", "combine"), [("product", lambda a, b: a * b), ("sum", lambda a, b: a + b)])
+def test_pairs_are_weighted_by_their_items(scheme, combine):
+    items = np.array([3.0, 0.0, 0.5, 2.0])
+    expected = [[combine(a, b) if i != j else 0.0 for j, b in enumerate(items)] for i, a in enumerate(items)]
+    assert pair_weights(items, scheme=scheme).tolist() == expected
+    given = torch.tensor(items, requires_grad=True)
+    weighted_kendall_gram(torch.tensor(X[:3, :4]), pairs=pair_weights(given, scheme=scheme)).sum().backward()
+    assert given.grad.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("items", "scheme", "error", "message"),
+    [
+        ([1.0, -1.0], "product", ValueError, r"items\[1\] is -1"),
+        ([1.0, np.inf], "sum", ValueError, r"items\[1\] is inf"),
+        ([[1.0, 2.0]], "sum", ValueError, r"items has shape \(1, 2\)"),
+        ([1.0], "sum", ValueError, r"items has shape \(1,\)"),
+        ([1.0, np.nan], "hyperbolic", ValueError, "items has NaN"),
+        ([1.0, 2.0], "harmonic", ValueError, "scheme='harmonic'"),
+        (["a", "b"], "product", TypeError, "items has dtype"),
+    ],
+)
+def test_weights_of_items_that_are_none(items, scheme, error, message):
+    with pytest.raises(error, match=message):
+        pair_weights(items, scheme=scheme)

@@ -1,0 +1,158 @@
+"""The way in for code that works on rankings: whatever users pass becomes :class:`Rankings`, ranked once."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchrank.ops.completeness import refuse_unranked
+from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.arrays import Origin
+from torchrank.rankings.derivatives import KENDALL, needs_derivative, without_gradient
+from torchrank.rankings.missing import MISSING, Missing, meaning_of
+from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.validate import Scores, as_scores, check_sides, joint_dtype, real_dtype
+
+REMEDY = (
+    'pass missing="pairwise" to compare commonly ranked items only, '
+    'or "interleaving" or "topk" for kernels of partial rankings'
+)
+
+
+@in_plain_surroundings
+def rank(X: Scores, missing: Missing = None) -> Rankings:
+    """Prepare rankings once, to be used many times.
+
+    Everything that takes scores takes the result, and ranks nothing again: kernels, distances, learners, folds of a
+    cross-validation. The smoothed kernels alone refuse it, since they compare differences of scores.
+
+    Args:
+        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked. Any real dtype.
+        missing: what unranked items mean, to all functions that the rankings are passed to without a word of their own:
+            "raise" (an error, here; the default), "interleaving", "topk" or "pairwise", as
+            :func:`torchrank.kendall_gram` explains; or "interleaving" or "topk" for each ranking, ``(..., m)``.
+
+    Returns:
+        :class:`Rankings` on the device of the scores. Results made of them are arrays if the scores were.
+
+    Raises:
+        ValueError: unranked items with "raise", fewer than two items, unknown words.
+        TypeError: scores that are not real numbers.
+
+    Example:
+        >>> rankings = rank([[3.0, 1.0, 2.0], [1.0, 2.0, 3.0]])
+        >>> rankings.ranks.tolist(), len(rankings[:1])
+        ([[2, 0, 1], [0, 1, 2]], 1)
+    """
+    rankings = as_rankings(X, missing="raise" if missing is None and not isinstance(X, Rankings) else missing)
+    return rankings if torch.compiler.is_compiling() else rankings.known()
+
+
+def as_rankings(
+    X: Scores,
+    name: str = "X",
+    *,
+    missing: Missing = "raise",
+    remedy: str = REMEDY,
+    least_dims: int = 2,
+    legal: tuple[str, ...] = MISSING,
+    check: bool = True,
+) -> Rankings:
+    """``X`` as rankings.
+
+    Args:
+        X: scores, or rankings, which stay as they are but for what ``missing`` says.
+        name: what to call them in messages.
+        missing: what unranked items mean; None leaves it to the rankings, and is "raise" for scores.
+        remedy: what to do about unranked items where they are refused.
+        least_dims: fewest dimensions.
+        legal: words that ``missing`` may be.
+        check: whether unranked items are refused here if they have to be.
+
+    Raises:
+        ValueError, TypeError: as :func:`rank`.
+    """
+    if isinstance(X, Rankings):
+        rankings = X
+        if missing is not None:
+            rankings = replace(X, meaning=meaning_of(missing, X.shape[-2], "missing", X.device, legal))
+        elif rankings.missing not in legal:
+            meaning_of(rankings.missing, 0, f"missing of {name}", X.device, legal)
+        return refusing_unranked(rankings, name, remedy) if check else rankings
+    scores, origin = as_scores(X, name, least_dims=least_dims)
+    rows = scores.shape[-2] if scores.ndim > 1 else 1
+    meaning = meaning_of("raise" if missing is None else missing, rows, "missing", scores.device, legal)
+    refused = check and meaning.word == "raise"
+    ranks, strict = dense_ranks(scores, remedy if refused else "allow", name)
+    return Rankings(
+        ranks,
+        strict,
+        meaning,
+        real_dtype(scores, origin) if scores.is_floating_point() else None,
+        origin,
+        complete=True if refused or not scores.is_floating_point() else None,
+        scores=scores if needs_derivative(scores) else None,
+    )
+
+
+def refusing_unranked(rankings: Rankings, name: str, remedy: str) -> Rankings:
+    """The same rankings, complete where unranked items are refused."""
+    if rankings.missing != "raise" or rankings.complete:
+        return rankings
+    refuse_unranked(rankings.ranks, rankings.strict, None, None, remedy, name)
+    return replace(rankings, complete=True)
+
+
+class Pair(NamedTuple):
+    """Two checked sets of rankings, and how what is made of them has to look."""
+
+    X: Rankings
+    Y: Rankings | None  # None means X
+    dtype: torch.dtype  # of a real-valued result
+    origin: Origin
+
+    def sides(self) -> tuple[Rankings, ...]:
+        """Both, or X alone."""
+        return (self.X,) if self.Y is None else (self.X, self.Y)
+
+    def without_gradient(self, result: Tensor, what: str = KENDALL) -> Tensor:
+        """A result that is piecewise constant in the scores; see :func:`torchrank.rankings.derivatives`."""
+        return without_gradient(result, *(side.scores for side in self.sides()), what=what)
+
+
+def rankings_of_sides(
+    X: Scores,
+    Y: Scores | None,
+    missing: Missing = "raise",
+    missing_y: Missing = None,
+    remedy: str = REMEDY,
+    *,
+    check: bool = True,
+) -> Pair:
+    """The two sides of a Gram matrix; ``missing_y=None`` takes for Y what ``missing`` says of X, if that is one word.
+
+    Raises:
+        ValueError: as :func:`as_rankings`; different numbers of items or devices, batch dimensions that do not
+            broadcast, words that do not go together.
+        TypeError: as :func:`as_rankings`.
+    """
+    x = as_rankings(X, "X", missing=missing, remedy=remedy, check=check)
+    if Y is None:
+        if missing_y is not None:
+            raise ValueError("missing_y is for Y, which is None: X is compared with itself, and missing speaks of it")
+        return Pair(x, None, x.result_dtype, x.origin)
+    if missing_y is None and not isinstance(Y, Rankings):
+        if x.meaning.topk is not None:
+            raise ValueError("missing has a word for each row of X; pass missing_y, one word or one for each row of Y")
+        missing_y = x.missing
+    y = as_rankings(Y, "Y", missing=missing_y, remedy=remedy, check=check)
+    check_sides(x.ranks, y.ranks)
+    if x.missing != y.missing and "pairwise" in (x.missing, y.missing):
+        raise ValueError(
+            f"missing={x.missing!r} for X and {y.missing!r} for Y do not go together: 'pairwise' compares items that "
+            "both rank, so it is for both sides"
+        )
+    origin = x.origin.joint(y.origin)
+    return Pair(x, y, joint_dtype(x.dtype, y.dtype, origin), origin)

@@ -1,0 +1,70 @@
+"""What unranked items mean: one word for all rankings, or one for each."""
+
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+
+MISSING = ("raise", "interleaving", "topk", "pairwise")
+PARTIAL = ("interleaving", "topk")  # a ranking stands for all total rankings that agree with it
+Missing: TypeAlias = Any  # one of MISSING; or nested sequences or an array of PARTIAL ones, (..., m), one a ranking
+
+
+class Meaning(NamedTuple):
+    """What unranked items mean, checked."""
+
+    word: str  # one of MISSING; of several it is "interleaving"
+    topk: Tensor | None = None  # (..., m) bool where there is a word for each ranking: whether it is "topk"
+
+    @property
+    def partial(self) -> bool:
+        """Whether rankings stand for the total rankings that agree with them."""
+        return self.word in PARTIAL
+
+    def topk_rows(self, rows: int, device: torch.device) -> Tensor:
+        """``(..., m)`` bool: which rankings are "topk", also where one word says it for all."""
+        if self.topk is not None:
+            return self.topk
+        return torch.full((rows,), self.word != "interleaving", device=device)  # complete ones are either
+
+
+def meaning_of(
+    missing: Missing,
+    rows: int,
+    name: str,
+    device: torch.device,
+    legal: tuple[str, ...] = MISSING,
+) -> Meaning:
+    """``missing`` as users say it, for ``rows`` rankings.
+
+    Raises:
+        ValueError: an unknown word, or numbers of words that do not fit.
+    """
+    if isinstance(missing, str):
+        if missing not in legal:
+            raise ValueError(f"{name}={missing!r} is unknown; choose one of {', '.join(map(repr, legal))}")
+        return Meaning(missing)
+    flags, shape = _flags(missing, name, ())
+    if not shape:
+        raise ValueError(f"{name}={missing!r} is unknown; choose one of {', '.join(map(repr, legal))}")
+    if shape[-1] != rows:
+        raise ValueError(f"{name} has {shape[-1]} words; expected one word, or one for each of {rows} rankings")
+    topk = torch.tensor(flags, dtype=torch.bool, device=device).reshape(shape)
+    return Meaning("topk" if all(flags) else "interleaving", topk)
+
+
+def _flags(words: Any, name: str, place: tuple[int, ...]) -> tuple[list[bool], tuple[int, ...]]:
+    """Whether each word is "topk", in one list, and the shape that the words came in."""
+    words = words.tolist() if hasattr(words, "tolist") else words
+    if isinstance(words, (list, tuple)):
+        parts = [_flags(part, name, (*place, k)) for k, part in enumerate(words)]
+        shapes = [shape for _, shape in parts] or [()]
+        if any(shape != shapes[0] for shape in shapes):
+            raise ValueError(f"{name} has rows of different lengths; expected one word for each ranking of every batch")
+        return [flag for flags, _ in parts for flag in flags], (len(parts), *shapes[0])
+    if words not in PARTIAL and place:
+        where = place[0] if len(place) == 1 else place
+        raise ValueError(
+            f"{name} has {words!r} for row {where}; a word for each ranking is one of {', '.join(map(repr, PARTIAL))}"
+        )
+    return [words == "topk"], ()

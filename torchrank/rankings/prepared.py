@@ -1,0 +1,114 @@
+"""Rankings prepared once: dense ranks, and what is known of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.rankings.arrays import Origin, to_numpy
+from torchrank.rankings.missing import Meaning
+from torchrank.rankings.pairs import n_pairs
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rankings:
+    """A set of rankings, ranked once and for all; made by :func:`torchrank.rank`.
+
+    It is accepted wherever scores are, but where differences of scores count. It has the shape of the scores, can be
+    cut by rows as an array can, ``rankings[10:20]`` or ``rankings[indices]``, moved by ``to``, and pickled; folds of a
+    cross-validation, tiles and processes share its memory. Nothing changes it. ``numpy.asarray(rankings)`` gives its
+    ranks as scores, NaN for unranked items.
+    """
+
+    ranks: Tensor  # (..., m, n) int32 dense ranks: 0 for the least preferred items, equal = tied, -1 = unranked
+    strict: Tensor  # (..., m) int64, pairs of ranked items that a ranking does not tie
+    meaning: Meaning  # of unranked items
+    dtype: torch.dtype | None  # of the scores if floating: that of real results
+    origin: Origin  # what results come back as
+    complete: bool | None = None  # whether all items are ranked; None for not known
+    untied: bool | None = None  # whether, moreover, none are tied
+    scores: Tensor | None = None  # kept where a derivative in them may be asked for, and then refused
+
+    @property
+    def shape(self) -> torch.Size:
+        """``(..., m, n)``."""
+        return self.ranks.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self.ranks.ndim
+
+    @property
+    def device(self) -> torch.device:
+        """Where the ranks are."""
+        return self.ranks.device
+
+    @property
+    def missing(self) -> str:
+        """What unranked items mean; "interleaving" where there is a word for each ranking, and not all are "topk"."""
+        return self.meaning.word
+
+    def __len__(self) -> int:
+        return len(self.ranks)
+
+    def __iter__(self) -> Iterator["Rankings"]:
+        return (self[k : k + 1] for k in range(len(self)))
+
+    def __getitem__(self, rows: Any) -> "Rankings":
+        """Some of the rankings, by a slice, indices or a mask of the first dimension."""
+        if isinstance(rows, (int, np.integer)) and self.ndim == 2:
+            rows = slice(rows, rows + 1 or None)  # a set of one ranking
+        if isinstance(rows, tuple):
+            raise IndexError(f"rankings are cut by rows alone, not by {rows!r}; rank the scores of fewer items instead")
+        rows = torch.as_tensor(rows, device=self.device) if isinstance(rows, (np.ndarray, list)) else rows
+        topk = self.meaning.topk
+        return replace(
+            self,
+            ranks=self.ranks[rows],
+            strict=self.strict[rows],
+            meaning=self.meaning if topk is None else Meaning(self.meaning.word, topk.expand(self.shape[:-1])[rows]),
+            complete=self.complete or None,  # where some rows of all are incomplete, others may be complete
+            untied=self.untied or None,
+            scores=None if self.scores is None else self.scores[rows],
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(to_numpy(self.as_scores(torch.float64)), dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"Rankings(shape={tuple(self.shape)}, missing={self.missing!r}, device={str(self.device)!r})"
+
+    def to(self, device: torch.device | str) -> "Rankings":
+        """The same rankings on another device."""
+        moved = replace(self, ranks=self.ranks.to(device), strict=self.strict.to(device))
+        topk = self.meaning.topk
+        return moved if topk is None else replace(moved, meaning=Meaning(self.meaning.word, topk.to(device)))
+
+    def as_scores(self, dtype: torch.dtype | None = None) -> Tensor:
+        """The ranks as scores ``(..., m, n)``: larger = preferred, NaN = unranked.
+
+        In the dtype of the scores, but at least float32, which tells ranks of up to 2^24 items apart.
+        """
+        dtype = torch.promote_types(dtype or self.result_dtype, torch.float32)
+        return self.ranks.to(dtype).masked_fill(self.ranks < 0, torch.nan)
+
+    @property
+    def result_dtype(self) -> torch.dtype:
+        """The dtype of real results."""
+        return self.origin.default_dtype if self.dtype is None else self.dtype
+
+    def in_float64(self) -> "Rankings":
+        """The same for code within, which takes results as float64 tensors, without derivatives."""
+        return replace(self, dtype=torch.float64, origin=Origin(numpy=False), scores=None)
+
+    def known(self) -> "Rankings":
+        """The same with what can be known of all rows; looks at values, for which a GPU is waited for."""
+        if self.complete is not None and self.untied is not None:
+            return self
+        complete = bool((self.ranks >= 0).all())
+        untied = complete and bool((self.strict == n_pairs(self.shape[-1])).all())
+        return replace(self, complete=complete, untied=untied)
