@@ -41,7 +41,7 @@ def test_orders_there_and_back(case):
     assert np.array_equal(from_orders(torch.from_numpy(padded(orders, n)), n).double(), scores, equal_nan=True)
 
 
-def test_r2_orders_of_any_length_keep_their_rows():
+def test_orders_of_any_length_keep_their_rows():
     scores = from_orders([[], [2], [0, 1], [1, 0]])
     assert np.array_equal(scores, [[N, N, N], [N, N, 1], [2, 1, N], [1, 2, N]], equal_nan=True)
 
@@ -56,7 +56,7 @@ def test_r2_orders_of_any_length_keep_their_rows():
         ([[-1, 0]], None, "orders has padding before the end of row 0, at place 0"),
     ],
 )
-def test_r1_wrong_orders_are_refused_by_row_and_item(orders, n_items, message):
+def test_wrong_orders_are_refused_by_row_and_item(orders, n_items, message):
     width = max(map(len, orders))
     for kind in (list, lambda o: padded(o, width), lambda o: torch.from_numpy(padded(o, width))):
         with pytest.raises(ValueError, match=message):
