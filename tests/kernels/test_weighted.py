@@ -100,7 +100,7 @@ def test_opcheck(symmetric):
     x = dense_ranks(np.stack([X, X[::-1]]))
     y = None if symmetric else x[:, :2].clone()
     weights = torch.from_numpy(WEIGHTS).requires_grad_()
-    torch.library.opcheck(torch.ops.torchrank.weighted_pairs.default, (x, y, weights, 1 << 20))
+    torch.library.opcheck(torch.ops.torchrank.weighted_pairs.default, (x, y, weights, 1 << 20, False))
     torch.library.opcheck(torch.ops.torchrank.check_pair_weights.default, (weights.detach(),))
 
 
@@ -120,8 +120,8 @@ def test_batch_dimensions_broadcast():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda w: w[:6], r"pairs has shape \(6, 7\); expected \(7, 7\)"),
-        (lambda w: w + np.eye(7), r"pairs has 1.0 at \(0, 0\); an item is not compared with itself"),
+        (lambda w: w[:6], r"pairs has shape \(6, 7\)"),
+        (lambda w: w + np.eye(7), r"pairs has 1.0 at \(0, 0\)"),
         (lambda w: -w, "weights must be finite and at least 0"),
         (lambda w: np.where(w > 0, np.nan, w), "pairs has nan at .* weights must be finite"),
         (lambda w: np.triu(w), "pairs must be symmetric"),

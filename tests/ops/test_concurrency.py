@@ -35,7 +35,7 @@ def threads():
 
 @pytest.mark.parametrize("kind", ["total", "tied"])
 @pytest.mark.parametrize("method", ["reference", *FAST])
-def test_k16_any_number_of_threads_gives_the_same_bits(method, kind, threads):
+def test_any_number_of_threads_gives_the_same_bits(method, kind, threads):
     X, Y = scores(kind, 70, 90), scores(kind, 41, 90)
 
     def results(number):

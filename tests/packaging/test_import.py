@@ -3,7 +3,6 @@
 import doctest
 import importlib
 import inspect
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -112,8 +111,3 @@ def test_docstring_examples(path):
     result = doctest.testmod(module, extraglobs={"np": np, "torch": torch})
     assert result.attempted
     assert not result.failed
-
-
-def test_kernels_triton_does_not_import_torchrank():
-    for path in (ROOT / "kernels_triton").glob("*.py"):
-        assert not re.search(r"^\s*(import|from) torchrank", path.read_text(encoding="utf-8"), re.M), path
