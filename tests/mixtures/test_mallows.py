@@ -268,7 +268,7 @@ def test_state_dict_kind_and_dtype(tmp_path):
     ("X", "message"),
     [
         (np.array([[1.0, 2.0, np.nan]]), r"NaN .* at row 0, item 2"),
-        (np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 2.0]]), r"tied items in row 1: \[1.0, 1.0, 2.0\]"),
+        (np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 2.0]]), r"tied items in row 1"),
         (np.zeros((2, 4)), r"shape \(2, 4\)"),
         (np.zeros((0, 3)), "at least one is needed"),
         (np.full((1, 3), "a"), "dtype <U1"),

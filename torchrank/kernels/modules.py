@@ -16,11 +16,11 @@ from torchrank.kernels.mallows import mallows_gram
 from torchrank.kernels.multivariate import Parts, as_parts, log_weights, simplex, weighted_sum
 from torchrank.kernels.smoothed import smoothed_kendall_gram
 from torchrank.linalg.precision import KeepsPrecision
-from torchrank.ops.noises import NOISES
 from torchrank.ops.pair_counts import METHODS
 from torchrank.ops.smoothed import METHODS as SMOOTHED_METHODS
 from torchrank.rankings.arrays import Matrix, as_array
 from torchrank.rankings.missing import MISSING
+from torchrank.rankings.noises import NOISES
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_count, check_positive
 

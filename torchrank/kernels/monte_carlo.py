@@ -14,9 +14,9 @@ from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.smoothed import one_window
 from torchrank.ops.checks import complete_scores
-from torchrank.ops.noises import NOISES
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.noises import NOISES
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,

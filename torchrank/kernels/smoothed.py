@@ -9,11 +9,11 @@ from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.batches import one_batch
 from torchrank.ops.checks import complete_scores, positive_window
-from torchrank.ops.noises import NOISES
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.noises import NOISES
 from torchrank.rankings.pairs import item_pairs, n_pairs
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (

@@ -33,7 +33,7 @@ def smoothed_gram(
         x: ``(b, m, n)`` float32 or float64 scores without NaN.
         y: ``(b, m2, n)`` of the same dtype, or None for ``x`` itself (symmetric bit for bit).
         window: one positive number, shape ``()``.
-        noise: a key of :data:`torchrank.ops.noises.NOISES`.
+        noise: a key of :data:`torchrank.rankings.noises.NOISES`.
         method: one of :data:`METHODS`.
         workspace: bytes to use at most beside inputs and outputs.
         progress: show a progress bar.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torchrank.ops.noises import NOISES
+from torchrank.rankings.noises import NOISES
 
 
 class Block(NamedTuple):

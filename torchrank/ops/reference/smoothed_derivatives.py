@@ -11,8 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from torchrank.ops.noises import NOISES
 from torchrank.ops.reference.smoothed import Block, blocks
+from torchrank.rankings.noises import NOISES
 
 _FEATURE_BYTES = 8 * 16  # of a row and a pair: float64, and temporaries of its size
 
