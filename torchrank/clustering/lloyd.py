@@ -24,7 +24,7 @@ _BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x row
 class Clusters(NamedTuple):
     """Clusters of some starts."""
 
-    shares: Tensor  # (s, c, m) float64 what every point contributes
+    labels: Tensor  # (s, m) int64
     centers: Tensor  # (s, c, q)
 
 
@@ -38,13 +38,18 @@ class Geometry(Protocol):
         """Points ``(s,)`` by number, each as the one centre of a start: ``(s, 1, q)``."""
         ...
 
-    def centers(self, shares: Tensor, previous: "Clusters | None") -> Tensor:
-        """Centres of clusters to which the points contribute ``shares`` ``(s, c, m)``; anything for empty ones."""
+    def centers(self, labels: Tensor, n_clusters: int, previous: "Clusters | None") -> Tensor:
+        """Centres of the clusters that ``labels`` ``(s, m)`` make; anything for empty ones."""
         ...
 
     def distances(self, centers: Tensor) -> Tensor:
         """What every point costs at every centre, ``(s, c, m)``."""
         ...
+
+    def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
+        """The first of the cheapest centres that are ``filled`` ``(s, c)``, and its cost; both ``(s, m)``."""
+        costs = self.distances(centers).masked_fill(~filled[..., None], math.inf)
+        return nearest_centers(costs, self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -139,12 +144,21 @@ def start_labels(
     return labels
 
 
-def lloyd(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, progress: bool = False) -> BestStart:
+def lloyd(
+    geometry: Geometry,
+    labels: Tensor,
+    n_clusters: int,
+    max_iter: int,
+    progress: bool = False,
+    *,
+    moving: float = 0.0,
+) -> BestStart:
     """Run Lloyd's algorithm from all starts and keep the one that ends lowest.
 
     Every iteration computes the centres of the present clusters and moves every point to its nearest centre, the first
     of equally near ones. A cluster that this empties gets the point that costs most. A start has converged when no
-    point moves, or when the objective stays. Its labels and its objective belong to its last centres.
+    point moves, or no more than a share of them, or when the objective stays. Its labels and its objective belong to
+    its last centres.
 
     Args:
         geometry: the points.
@@ -152,18 +166,21 @@ def lloyd(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, pr
         n_clusters: c.
         max_iter: most iterations.
         progress: show a progress bar of starts.
+        moving: share of the points that may still move when a start has converged.
     """
     step = max(1, _BATCH_ELEMENTS // max(1, n_clusters * labels.shape[1]))
     with starts_bar(len(labels), "k-means", progress) as bar:
-        runs = [_run(geometry, batch, n_clusters, max_iter, bar) for batch in labels.split(step)]
+        runs = [_run(geometry, batch, n_clusters, max_iter, bar, moving) for batch in labels.split(step)]
     best = min(runs, key=lambda run: run.fit.objective)
     objectives = tuple(objective for run in runs for objective in run.fit.objectives)
     return best._replace(fit=replace(best.fit, objectives=objectives))
 
 
-def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar: "tqdm[Any]") -> BestStart:
+def _run(
+    geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar: "tqdm[Any]", moving: float
+) -> BestStart:
     """Lloyd's algorithm from starts that go together; those that have converged drop out."""
-    s, weights = len(labels), geometry.weights
+    (s, m), weights = labels.shape, geometry.weights
     active = torch.arange(s, device=labels.device)
     final_labels = labels.clone()
     ended, converged = torch.zeros_like(active), torch.zeros_like(active, dtype=torch.bool)
@@ -171,15 +188,13 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar
     kept: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
     traces, clusters = [], None
     for n_iter in range(1, max_iter + 1):
-        shares = _one_hot(labels, n_clusters) * weights
-        filled = shares.sum(-1) > 0
-        clusters = Clusters(shares, geometry.centers(shares, clusters))
-        costs = geometry.distances(clusters.centers).masked_fill(~filled[..., None], math.inf)
-        nearest, cost = nearest_centers(costs, geometry.tolerance)
+        filled = masses(labels, n_clusters, weights) > 0
+        clusters = Clusters(labels, geometry.centers(labels, n_clusters, clusters))
+        nearest, cost = geometry.nearest(clusters.centers, filled)
         objective = cost @ weights
         reseeded = _fill_empty(nearest, cost, geometry, n_clusters)
         stays = objective >= objectives[active] - geometry.tolerance * weights.sum()
-        done = (reseeded == labels).all(-1) | (stays & (reseeded == nearest).all(-1))
+        done = ((reseeded != labels).sum(-1) <= moving * m) | (stays & (reseeded == nearest).all(-1))
         final_labels[active], objectives[active], ended[active], converged[active] = nearest, objective, n_iter, done
         traces.append(objectives.clone())
         going = ~done
@@ -222,7 +237,7 @@ def labels_of_all(labels: Tensor, groups: Groups, rows: Tensor, predict: Callabl
 def _fill_empty(labels: Tensor, cost: Tensor, geometry: Geometry, n_clusters: int) -> Tensor:
     """Give every empty cluster the farthest point, unless all points cost nothing."""
     counted = (geometry.weights > 0).to(torch.float64)
-    empty = (_one_hot(labels, n_clusters) @ counted == 0).nonzero().tolist()
+    empty = (masses(labels, n_clusters, counted) == 0).nonzero().tolist()
     if not empty:
         return labels
     labels, cost = labels.clone(), cost * counted
@@ -233,10 +248,18 @@ def _fill_empty(labels: Tensor, cost: Tensor, geometry: Geometry, n_clusters: in
     return labels
 
 
-def _one_hot(labels: Tensor, n_clusters: int) -> Tensor:
-    """``(s, c, m)`` float64 indicators of labels ``(s, m)``."""
+def shares_of(labels: Tensor, n_clusters: int, weights: Tensor) -> Tensor:
+    """What every point contributes to every cluster, ``(s, c, m)`` float64, of labels ``(s, m)``."""
     clusters = torch.arange(n_clusters, device=labels.device)
-    return (labels[:, None] == clusters[:, None]).to(torch.float64)
+    return (labels[:, None] == clusters[:, None]) * weights
+
+
+def masses(labels: Tensor, n_clusters: int, weights: Tensor) -> Tensor:
+    """Sums ``(s, c)`` float64 of the weights ``(m,)`` of points by labels ``(s, m)``."""
+    if labels.device.type != "cpu":  # scattered there they would be added in an order of its own every time
+        return shares_of(labels, n_clusters, weights).sum(-1)
+    total = weights.new_zeros((len(labels), n_clusters))
+    return total.scatter_add_(1, labels, weights.expand(labels.shape))
 
 
 def _given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
