@@ -1,54 +1,55 @@
 """Label rankings as the Plackett-Luce mixture reads them: untied, each of its rows partial or top-k."""
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.distributions.choices import Choices, choices_of
-from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.validate import check_choice, refuse_ties
+from torchrank.ops.untied_ranks import untied_ranks
+from torchrank.rankings.validate import check_choice
 
 _BLOCK = 2**18  # entries of a table of label pairs; it stays in a processor's cache
+_REMEDY = (
+    "Plackett-Luce has no ties: break them, for example by a small random number added to every score, or make all "
+    "but one of the tied labels NaN; RankTree and Borda take ties as they are"
+)
 
 MISSING = ("interleaving", "topk")
-# What an unranked label means: "interleaving", nothing, so that only ranked labels are compared; "topk", less preferred
-# than all ranked ones; or an (N,) bool tensor, True for top-k rows.
-Missing: TypeAlias = str | Tensor
-
-torch.library.define("torchrank::untied_ranks", "(Tensor scores, str name) -> Tensor")
+# What an unranked label means, in one word for all rows or one word a row: "interleaving", nothing, so that only ranked
+# labels are compared; "topk", less preferred than all ranked ones.
+Missing: TypeAlias = str | Sequence[str] | np.ndarray
 
 
-def untied_ranks(Y: Tensor, name: str) -> Tensor:
-    """Dense ranks of scores, -1 where unranked; ``ValueError`` naming row and labels where two of them are tied.
-
-    An op, so that graphs that torch.compile makes keep the check.
-    """
-    return torch.ops.torchrank.untied_ranks(Y.detach(), name)
+def untied_label_ranks(Y: Tensor, name: str = "Y") -> Tensor:
+    """Dense ranks of scores, -1 where unranked; ``ValueError`` naming row and labels where two of them are tied."""
+    return untied_ranks(Y, _REMEDY, name)
 
 
 def label_choices(ranks: Tensor, missing: Missing) -> Choices:
     """The choices that rankings of labels tell of, ``(N, L)``."""
     top = _topk_rows(ranks, missing)
-    if top is None:
-        return choices_of(ranks, str(missing))
+    if isinstance(top, str):
+        return choices_of(ranks, top)
     topk, partial = choices_of(ranks, "topk"), choices_of(ranks, "interleaving")
     made, offered = (torch.where(top, a, b) for a, b in zip(topk[2:], partial[2:], strict=True))
     return Choices(topk.order, topk.place, made, offered)
 
 
 def label_votes(ranks: Tensor, missing: Missing) -> Tensor:
-    """Expected Borda votes ``(N, L)``, from 1 to L."""
+    """Expected Borda votes ``(N, L)`` float64, from 1 to L."""
     top = _topk_rows(ranks, missing)
-    if top is None:
-        sums = expected_sign_sums(ranks, str(missing))
+    if isinstance(top, str):
+        sums = expected_sign_sums(ranks, top)
     else:
         sums = torch.where(top, expected_sign_sums(ranks, "topk"), expected_sign_sums(ranks, "interleaving"))
     return (ranks.shape[-1] + 1 + sums) / 2
 
 
-def strict_scores(scores: Tensor) -> Tensor:
+def untied_scores(scores: Tensor) -> Tensor:
     """Scores L to 1 in the same order, ties going to the lower label."""
     L = scores.shape[-1]
     order = scores.argsort(dim=-1, descending=True, stable=True)
@@ -75,31 +76,20 @@ def discordant_pairs(ranks: Tensor, centers: Tensor) -> Tensor:
     return pairs
 
 
-def _topk_rows(ranks: Tensor, missing: Missing) -> Tensor | None:
-    """Which rows are top-k lists, ``(N, 1)``; None where a word says it for all."""
-    if not isinstance(missing, Tensor):
+def _topk_rows(ranks: Tensor, missing: Missing) -> str | Tensor:
+    """The word of all rows, or which rows are top-k lists, ``(N, 1)``."""
+    if isinstance(missing, str):
         check_choice(missing, "missing", MISSING)
-        return None
-    if missing.dtype != torch.bool or missing.shape != ranks.shape[:1]:
+        return missing
+    legal = " or ".join(map(repr, MISSING))
+    if not isinstance(missing, (Sequence, np.ndarray)) and not hasattr(missing, "__array__"):
+        raise TypeError(f"missing is {type(missing).__name__}; expected {legal}, or a list of such words, one a row")
+    words = list(missing)
+    if len(words) != len(ranks):
         raise ValueError(
-            f"missing is a {tuple(missing.shape)} tensor of {missing.dtype}; expected 'interleaving', 'topk' or a bool "
-            f"tensor of shape ({len(ranks)},), True for top-k rows"
+            f"missing has {len(words)} words; expected {legal}, or one of them for each of {len(ranks)} rows"
         )
-    return missing.to(ranks.device)[:, None]
-
-
-@torch.library.register_fake("torchrank::untied_ranks")
-def _fake(scores: Tensor, name: str) -> Tensor:
-    return torch.empty(scores.shape, dtype=torch.int32, device=scores.device)
-
-
-@torch.library.impl("torchrank::untied_ranks", "default")
-def _untied_ranks(scores: Tensor, name: str) -> Tensor:
-    ranks, _ = dense_ranks(scores, "allow", name)
-    refuse_ties(
-        ranks,
-        name,
-        "Plackett-Luce has no ties: break them, for example by a small random number added to every score, or make all "
-        "but one of the tied labels NaN; RankTree and Borda take ties as they are",
-    )
-    return ranks
+    for row, word in enumerate(words):
+        if not isinstance(word, str) or word not in MISSING:
+            raise ValueError(f"missing[{row}] is {word!r}; expected {legal} for each row")
+    return torch.tensor([word == "topk" for word in words], dtype=torch.bool, device=ranks.device)[:, None]
