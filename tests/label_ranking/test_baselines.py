@@ -96,7 +96,7 @@ def test_k_o_means_ends_where_nothing_moves():
     data = circles(600, seed=0)
     rows = TrainingRows.on_cpu(torch.from_numpy(data.X), torch.from_numpy(data.Y))
     centers = k_o_means(rows, 3, generator=seeded(0)).centers
-    nearest = torch.from_numpy(rows.distances(centers)).argmin(1)
+    nearest = rows.distances(centers).argmin(1)
     for k in range(3):
         votes = borda(torch.from_numpy(data.Y)[nearest == k], variant="interleaving")
         assert torch.equal(untied_scores(votes), centers[k])
