@@ -81,7 +81,7 @@ def measure(recorder: Recorder, name: str, make: Callable[[], Any], X: Any, repe
         processor_seconds=processor[1:],
         converged=converged,
         iterations=[fit.n_iter for fit in fits],
-        last_objective=[fit.trace[-1] for fit in fits],
+        last_objective=[fit.objective[-1] for fit in fits],
     )
 
 

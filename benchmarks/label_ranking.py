@@ -38,17 +38,22 @@ def rows(n: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(X), torch.from_numpy(scores)
 
 
+def seeded(seed: int = 0) -> torch.Generator:
+    """A generator of random numbers."""
+    return torch.Generator().manual_seed(seed)
+
+
 def fit_mm_pl(X: Tensor, Y: Tensor, n_prototypes: int = 10, settings: EMSettings | None = None) -> MMPL:
     """MM-PL with ten clusters."""
     model = MMPL(X.shape[1], Y.shape[1], 10, n_prototypes, dtype=torch.float64)
-    model.fit(X, Y, settings, seed=0)
+    model.fit(X, Y, settings, generator=seeded())
     return model
 
 
 FITS: dict[str, Callable[[Tensor, Tensor], Any]] = {
     "MM-PL": fit_mm_pl,
-    "RT-iter": lambda X, Y: rank_tree(X, Y, 10, n_starts=1, seed=0),
-    "RT-iter, 5 starts": lambda X, Y: rank_tree(X, Y, 10, n_starts=5, seed=0),
+    "RT-iter": lambda X, Y: rank_tree(X, Y, 10, n_init=1, generator=seeded()),
+    "RT-iter, 5 starts": lambda X, Y: rank_tree(X, Y, 10, n_init=5, generator=seeded()),
 }
 
 
@@ -91,7 +96,7 @@ def _pass_seconds(recorder: Recorder, n: int, n_prototypes: int) -> float:
     X, Y = rows(n)
     least = []
     for passes in (1, 11):
-        settings, seconds = EMSettings(start="random", n_updates=passes * n, recenter=False), []
+        settings, seconds = EMSettings(init="random", n_updates=passes * n, recenter=False), []
         for _ in range(5):
             start = time.process_time()
             fit_mm_pl(X, Y, n_prototypes, settings)

@@ -14,9 +14,9 @@ def short_repr(self: Any) -> str:
     every iteration, by how many there are, the first and the last. Classes take it by ``__repr__ = short_repr``.
 
     Example:
-        >>> from torchrank.mixtures.em import MixtureFit
-        >>> MixtureFit(-2.25, (-9.5, -2.5, -2.25), n_iter=3, converged=True, objectives=())
-        MixtureFit(log_likelihood=-2.25, trace=<3 values, -9.5 to -2.25>, n_iter=3, converged=True, objectives=())
+        >>> from torchrank import Evidence
+        >>> Evidence(objective=(9.5, 2.5, 2.25), losses=(), n_iter=3, converged=True, reason="tolerance")
+        Evidence(objective=<3 values, 9.5 to 2.25>, losses=(), n_iter=3, converged=True, reason='tolerance')
     """
     names = [field.name for field in fields(self)] if is_dataclass(self) else self._fields
     return f"{type(self).__name__}({', '.join(f'{name}={_short(getattr(self, name))}' for name in names)})"

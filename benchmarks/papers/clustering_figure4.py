@@ -41,7 +41,7 @@ def main() -> None:
             "silhouette": float(runs[k][1].mean()),
             "silhouette by squared distance": squared,
             "sizes": np.bincount(fit.labels).tolist(),
-            "objective": fit.objective,
+            "objective": fit.objective[-1],
             "seconds": seconds,
             "starts": starts,
         }

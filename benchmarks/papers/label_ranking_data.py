@@ -140,7 +140,7 @@ def _sushi(folder: Path) -> LabelRankingSet:
 
 
 class Fold(NamedTuple):
-    """Standardised features and training labels of which some may be missing; test labels are complete."""
+    """Standardized features and training labels of which some may be missing; test labels are complete."""
 
     train: LabelRankingSet
     test: LabelRankingSet

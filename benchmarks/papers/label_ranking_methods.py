@@ -11,11 +11,16 @@ import torch
 from torch import Tensor
 
 from benchmarks.papers.label_ranking_data import LabelRankingSet
-from torchrank import MMPL
-from torchrank.label_ranking.baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
-from torchrank.label_ranking.pruned_rank_tree import pruned_rank_tree
-from torchrank.label_ranking.rank_tree import rank_tree
-from torchrank.label_ranking.settings import EMSettings
+from torchrank import (
+    MMPL,
+    EMSettings,
+    kmeans_then_rank,
+    naive_kmeans,
+    one_rank,
+    pruned_rank_tree,
+    rank_clustering_tree,
+    rank_tree,
+)
 from torchrank.metrics import discordant_shares, label_ranking_loss
 
 K = 10
@@ -36,12 +41,17 @@ class Model(Protocol):
 Fit = Callable[[Tensor, Tensor, int, int], Model]  # X, Y, number of clusters, seed
 
 
+def seeded(seed: int) -> torch.Generator:
+    """A generator of random numbers."""
+    return torch.Generator().manual_seed(seed)
+
+
 def mm_pl(n_prototypes: int, settings: EMSettings) -> Fit:
     """MM-PL with ``n_prototypes`` for each cluster."""
 
     def fit(X: Tensor, Y: Tensor, n_clusters: int, seed: int) -> MMPL:
         model = MMPL(X.shape[1], Y.shape[1], n_clusters, n_prototypes, dtype=X.dtype)
-        model.fit(X, Y, settings, seed=seed)
+        model.fit(X, Y, settings, generator=seeded(seed))
         return model
 
     return fit
@@ -49,12 +59,12 @@ def mm_pl(n_prototypes: int, settings: EMSettings) -> Fit:
 
 def iterative_tree(min_leaf: int = 5, **options: object) -> Fit:
     """RT_iter."""
-    return lambda X, Y, n, seed: rank_tree(X, Y, n, min_leaf=min_leaf, seed=seed, **options)  # type: ignore[arg-type]
+    return lambda X, Y, n, seed: rank_tree(X, Y, n, min_leaf=min_leaf, generator=seeded(seed), **options)  # type: ignore[arg-type]
 
 
 def after_clustering(method: str) -> Fit:
     """A tree with the central rankings of a clustering of rankings."""
-    return lambda X, Y, n, seed: rank_clustering_tree(X, Y, n, method=method, seed=seed)
+    return lambda X, Y, n, seed: rank_clustering_tree(X, Y, n, method=method, generator=seeded(seed))
 
 
 def chosen(candidates: Sequence[Fit], *, errors: float = 2.0) -> Fit:
@@ -94,9 +104,9 @@ def with_clusters(n_clusters: int, method: Fit) -> Fit:
 _CELLS = EMSettings(n_updates=0)
 
 
-def _trained(start: str, sigma: float) -> Fit:
+def _trained(init: str, sigma: float) -> Fit:
     """MM-PL with 30,000 updates below 1,000 rows, 100,000 below 3,000, and 200,000 from there on."""
-    settings = [EMSettings(start=start, sigma=sigma, n_updates=n) for n in (30_000, 100_000, 200_000)]
+    settings = [EMSettings(init=init, sigma=sigma, n_updates=n) for n in (30_000, 100_000, 200_000)]
     fits = [mm_pl(10, each) for each in settings]
     return lambda X, Y, n, seed: fits[(len(X) >= 1000) + (len(X) >= 3000)](X, Y, n, seed)
 
@@ -106,15 +116,15 @@ _ALTERNATIVES = [_trained("tree", 0.75), mm_pl(10, _CELLS), mm_pl(3, _CELLS), mm
 
 FITS: dict[str, Fit] = {
     "1-Rank": lambda X, Y, n, seed: one_rank(X, Y),
-    "Km-Mal": lambda X, Y, n, seed: kmeans_then_rank(X, Y, n, seed=seed),
-    "Km-PL": lambda X, Y, n, seed: kmeans_then_rank(X, Y, n, center="plackett-luce", seed=seed),
-    "Naive-Km": lambda X, Y, n, seed: naive_kmeans(X, Y, n, seed=seed),
+    "Km-Mal": lambda X, Y, n, seed: kmeans_then_rank(X, Y, n, generator=seeded(seed)),
+    "Km-PL": lambda X, Y, n, seed: kmeans_then_rank(X, Y, n, center="plackett-luce", generator=seeded(seed)),
+    "Naive-Km": lambda X, Y, n, seed: naive_kmeans(X, Y, n, generator=seeded(seed)),
     "Naive-RT": after_clustering("naive"),
     "EBMS-RT": after_clustering("ebms"),
     "K-o'm-RT": after_clustering("k-o-means"),
     "RT-prune": lambda X, Y, n, seed: pruned_rank_tree(X, Y, n),
     "RT-iter": iterative_tree(),
-    "RT-iter as printed": iterative_tree(lookahead=0.0, start="random", n_starts=1),
+    "RT-iter as printed": iterative_tree(lookahead=0.0, init="random", n_init=1),
     "RT-iter, leaf chosen inside": chosen([iterative_tree(leaf) for leaf in (5, 10, 20, 40, 80)]),
     "MM-PL defaults": mm_pl(10, EMSettings()),
     "MM-PL": chosen([mm_pl(10, EMSettings()), *_ALTERNATIVES]),

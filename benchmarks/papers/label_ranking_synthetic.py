@@ -85,7 +85,7 @@ def picture(runs: Runs, folder: Path) -> None:
 
 
 def regions(folder: Path, seed: int = 0) -> None:
-    """Figures 8 and 9: the regions that methods find, complete rankings; colours are distances to 123456."""
+    """Figures 8 and 9: the regions that methods find, complete rankings; colors are distances to 123456."""
     names = ("Km-Mal", "K-o'm-RT", "RT-prune", "RT-iter as printed", "RT-iter", MM_PL)
     figure, axes = plt.subplots(len(KINDS), len(names) + 1, figsize=(2.6 * (len(names) + 1), 8), layout="constrained")
     place = np.arange(6)

@@ -55,7 +55,7 @@ def column(X: Any) -> Any:
 
 def fitted_mm_pl(V: Any, X: Any) -> Any:
     model = tr.MMPL(2, 5, 2, 4, dtype=V.dtype)
-    model.fit(V, X, tr.EMSettings(n_updates=200), seed=0)
+    model.fit(V, X, tr.EMSettings(n_updates=200), generator=seeded(0))
     return model.predict(V), model.predict_cluster(V)
 
 
@@ -91,7 +91,7 @@ def selected_items(X: Any, z: Any) -> Any:
 
 def label_ranker(make: Any) -> Any:
     """Fit an estimator of label rankings and give the rankings that it predicts."""
-    return lambda V, Y: make().fit(V, Y).predict_ranking(V)
+    return lambda V, Y: make().fit(V, Y).predict(V)
 
 
 def in_reverse(X: Any) -> Any:

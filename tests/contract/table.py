@@ -20,6 +20,7 @@ from tests.contract.recipes import (
     label_ranker,
     module,
     parts,
+    seeded,
     selected_items,
     together,
     voted_by_pairs,
@@ -245,19 +246,19 @@ CALLS: dict[str, Call] = {
     # label ranking
     "one_rank": Call(lambda V, X: tr.one_rank(V, X).predict(V), {"V": FEATURES, "X": TOTAL}, ("mp",), tensors=True),
     "kmeans_then_rank": Call(
-        lambda V, X: together(tr.kmeans_then_rank(V, X, 2, seed=0).predict(V)),
+        lambda V, X: together(tr.kmeans_then_rank(V, X, 2, generator=seeded(0)).predict(V)),
         {"V": FEATURES, "X": TOTAL},
         ("mm",),
         tensors=True,
     ),
     "naive_kmeans": Call(
-        lambda V, X: together(tr.naive_kmeans(V, X, 2, seed=0).predict(V)),
+        lambda V, X: together(tr.naive_kmeans(V, X, 2, generator=seeded(0)).predict(V)),
         {"V": FEATURES, "X": TOTAL},
         ("mm",),
         tensors=True,
     ),
     "rank_tree": Call(
-        lambda V, X: tr.rank_tree(V, X, 2, min_leaf=1, seed=0).predict(V),
+        lambda V, X: tr.rank_tree(V, X, 2, min_leaf=1, generator=seeded(0)).predict(V),
         {"V": FEATURES, "X": TOTAL},
         (None,),
         tensors=True,
@@ -269,7 +270,7 @@ CALLS: dict[str, Call] = {
         tensors=True,
     ),
     "rank_clustering_tree": Call(
-        lambda V, X: tr.rank_clustering_tree(V, X, 2, min_leaf=1, seed=0).predict(V),
+        lambda V, X: tr.rank_clustering_tree(V, X, 2, min_leaf=1, generator=seeded(0)).predict(V),
         {"V": FEATURES, "X": TOTAL},
         (None,),
         tensors=True,
@@ -402,11 +403,11 @@ ESTIMATORS: dict[str, Call] = {
     "GramNormalizer": Call(lambda K: estimators.GramNormalizer().fit(K).transform(K), {"K": GRAM}),
 }
 _TREES: dict[str, Any] = {
-    "KMeansRankClusterer": lambda: estimators.KMeansRankClusterer(2, random_state=0),
-    "NaiveKMeansClusterer": lambda: estimators.NaiveKMeansClusterer(2, random_state=0),
+    "KMeansRank": lambda: estimators.KMeansRank(2, random_state=0),
+    "NaiveKMeans": lambda: estimators.NaiveKMeans(2, random_state=0),
     "RankClusteringTree": lambda: estimators.RankClusteringTree(2, min_leaf=1, random_state=0),
-    "RankTreeClusterer": lambda: estimators.RankTreeClusterer(2, min_leaf=1, random_state=0),
-    "MMPLClusterer": lambda: estimators.MMPLClusterer(2, 4, settings=tr.EMSettings(n_updates=200), random_state=0),
+    "RankTree": lambda: estimators.RankTree(2, min_leaf=1, random_state=0),
+    "MMPL": lambda: estimators.MMPL(2, 4, settings=tr.EMSettings(n_updates=200), random_state=0),
 }
 
 for _name, _make in _TREES.items():

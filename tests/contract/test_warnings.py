@@ -25,13 +25,14 @@ INDEFINITE = torch.eye(3, dtype=torch.float64) - torch.diag(torch.tensor([0, 0, 
         lambda: tr.MallowsMixture(3, 2).fit(SAME),
         lambda: tr.MallowsMixture(3, 1).fit(SAME),
         lambda: tr.MallowsMixture(3, 2, max_iter=1).fit(np.random.default_rng(0).permuted(SAME, axis=1)),
-        lambda: tr.kmeans_then_rank(FEATURES, LABELS, 2, seed=0),
-        lambda: tr.MMPL(2, 3, 2, 2, dtype=torch.float64).fit(FEATURES, LABELS, tr.EMSettings(n_updates=10), seed=0),
+        lambda: tr.kmeans_then_rank(FEATURES, LABELS, 2),
+        lambda: tr.MMPL(2, 3, 2, 2, dtype=torch.float64).fit(FEATURES, LABELS, tr.EMSettings(n_updates=10)),
+        lambda: tr.rank_tree(torch.rand(60, 2), torch.rand(60, 4), 3, max_iter=1),
         lambda: tr.KroneckerEigh(INDEFINITE),
         lambda: tr.kron_iterative_rls(
             torch.eye(4).double() + 0.5, None, torch.arange(16.0).reshape(4, 4).double() ** 2, 1e-9, max_iter=1
         ),
-        lambda: estimators.MMPLClusterer(2, 2, settings=tr.EMSettings(n_updates=10), random_state=0).fit(
+        lambda: estimators.MMPL(2, 2, settings=tr.EMSettings(n_updates=10), random_state=0).fit(
             FEATURES.numpy(), LABELS.numpy()
         ),
     ],

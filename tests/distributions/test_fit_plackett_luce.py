@@ -8,10 +8,11 @@ import torch
 
 from tests.oracles.distributions import partial_log_likelihood
 from tests.strategies import random_scores
-from torchrank import PlackettLuce, fit_plackett_luce, from_orders
+from torchrank import ConvergenceWarning, PlackettLuce, fit_plackett_luce, from_orders
 from torchrank.distributions.choices import choice_statistics, choices_of, mm_update
 from torchrank.distributions.connectivity import connected_groups
 from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.rankings.missing import Meaning
 
 # 0 beats 1 three times, 1 beats 0 once, both beat 2 once.
 ONE_WAY = from_orders([[0, 1]] * 3 + [[1, 0], [0, 2], [1, 2]])
@@ -69,7 +70,7 @@ def test_mm_step_of_the_gamma_prior() -> None:
             wins[items[place]] += weight
             rates[items[place:]] += weight / v[items[place:]].sum()
     ranks, _ = dense_ranks(torch.from_numpy(X), "allow", "X")
-    choices, worths = choices_of(ranks, "interleaving"), torch.from_numpy(v)
+    choices, worths = choices_of(ranks, Meaning("interleaving")), torch.from_numpy(v)
     statistics = choice_statistics(choices, worths, torch.from_numpy(weights))
     updated = mm_update(statistics, worths, alpha)
     np.testing.assert_allclose(updated, (wins / rates) / (wins / rates).sum(), rtol=1e-12)
@@ -80,8 +81,10 @@ def test_statistics_add_up_and_take_components() -> None:
     ranks, _ = dense_ranks(torch.from_numpy(X), "allow", "X")
     worths = torch.rand(3, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     shares = torch.from_numpy(weights) * torch.tensor([[0.2], [0.3], [0.5]])
-    whole = choice_statistics(choices_of(ranks, "topk"), worths, shares)
-    parts = [choice_statistics(choices_of(ranks[s], "topk"), worths, shares[:, s]) for s in (slice(9), slice(9, 25))]
+    whole = choice_statistics(choices_of(ranks, Meaning("topk")), worths, shares)
+    parts = [
+        choice_statistics(choices_of(ranks[s], Meaning("topk")), worths, shares[:, s]) for s in (slice(9), slice(9, 25))
+    ]
     summed = parts[0] + parts[1]
     for name in ("wins", "rates", "log_likelihood"):
         torch.testing.assert_close(getattr(summed, name), getattr(whole, name), rtol=1e-13, atol=1e-13)
@@ -97,7 +100,9 @@ def test_components_without_weight_or_worth() -> None:
     """A worth of 0 whose rankings have no weight is no reason for NaN."""
     ranks = torch.tensor([[1, 0, -1], [-1, 1, 0]], dtype=torch.int32)
     worths = torch.tensor([0.0, 0.5, 0.5], dtype=torch.float64)
-    statistics = choice_statistics(choices_of(ranks, "interleaving"), worths, torch.tensor([0.0, 1.0]).double())
+    statistics = choice_statistics(
+        choices_of(ranks, Meaning("interleaving")), worths, torch.tensor([0.0, 1.0]).double()
+    )
     assert float(statistics.log_likelihood) == pytest.approx(np.log(0.5))
     assert mm_update(statistics, worths).tolist() == [0.0, 1.0, 0.0]
 
@@ -121,7 +126,7 @@ def test_separate_comparisons_are_right_within_each_group() -> None:
 
 def test_topk_lists_compare_with_all_items() -> None:
     lists = from_orders([[0], [1], [2], [3]])
-    groups = connected_groups(choices_of(dense_ranks(torch.from_numpy(lists), "allow", "X")[0], "topk"))
+    groups = connected_groups(choices_of(dense_ranks(torch.from_numpy(lists), "allow", "X")[0], Meaning("topk")))
     assert groups == [[0, 1, 2, 3]]
     assert np.abs(fit_plackett_luce(lists, missing="topk").logits).max() < 1e-12
     with pytest.raises(ValueError, match="4 groups"):
@@ -141,7 +146,7 @@ def test_groups_are_those_of_reachability(kind: str) -> None:
             reach |= reach[:, [k]] & reach[[k]]
         expected = {tuple(np.flatnonzero(reach[i] & reach[:, i]).tolist()) for i in range(6)}
         ranks, _ = dense_ranks(torch.from_numpy(X), "allow", "X")
-        assert {tuple(group) for group in connected_groups(choices_of(ranks, kind))} == expected
+        assert {tuple(group) for group in connected_groups(choices_of(ranks, Meaning(kind)))} == expected
 
 
 def test_weights() -> None:
@@ -165,7 +170,7 @@ def test_prior_is_as_many_choices_of_every_item() -> None:
 
 def test_not_converged_warns_by_how_much() -> None:
     X, weights = example(8)
-    with pytest.warns(RuntimeWarning, match="in 2 steps: "):
+    with pytest.warns(ConvergenceWarning, match="in 2 steps: "):
         fit = fit_plackett_luce(X, weights, missing="topk", method="mm", max_iter=2)
     assert not fit.converged
     assert fit.n_iter == 2

@@ -14,7 +14,15 @@ from torchrank import EMSettings, estimators
 from torchrank.conditional import ConditionalSplit
 
 Table = tuple[np.ndarray, Any]
-OUTPUTS = ("predict", "predict_ranking", "predict_proba", "decision_function", "score_samples", "transform")
+OUTPUTS = (
+    "predict",
+    "predict_cluster",
+    "predict_proba",
+    "predict_cluster_proba",
+    "decision_function",
+    "score_samples",
+    "transform",
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +116,7 @@ CASES = [
     Case(
         estimators.GramNormalizer(self_kernel=1.0), gram, {"center": [True, False]}, learner=SVC(kernel="precomputed")
     ),
-    Case(estimators.KMeansRankClusterer(2, **_SEEDED), labels, {"center": ["mallows", "plackett-luce"]}, scale=True),
+    Case(estimators.KMeansRank(2, **_SEEDED), labels, {"center": ["mallows", "plackett-luce"]}, scale=True),
     Case(estimators.KendallFeatures(), classes, {"variant": ["a", "b"]}, learner=LinearSVC()),
     Case(estimators.KernelFisherDiscriminant(), classes, {"ridge": [0.01, 1.0]}),
     Case(
@@ -140,18 +148,18 @@ CASES = [
         scale=True,
     ),
     Case(
-        estimators.MMPLClusterer(2, 3, settings=EMSettings(n_updates=2000), **_SEEDED),
+        estimators.MMPL(2, 3, settings=EMSettings(n_updates=2000), **_SEEDED),
         labels,
         {"settings": [EMSettings(n_updates=500), EMSettings(n_updates=1000)]},
         scale=True,
     ),
     Case(estimators.MallowsMixture(2, n_init=2, **_SEEDED), rankings, {"center": ["kemeny", "borda"]}),
-    Case(estimators.NaiveKMeansClusterer(2, **_SEEDED), labels, {"n_clusters": [1, 2]}, scale=True),
+    Case(estimators.NaiveKMeans(2, **_SEEDED), labels, {"n_clusters": [1, 2]}, scale=True),
     Case(estimators.OneRank(), labels, {}, scale=True),
     Case(estimators.RankClusteringTree(2, **_SEEDED), labels, {"method": ["k-o-means", "naive", "ebms"]}, scale=True),
-    Case(estimators.RankTreeClusterer(2, **_SEEDED), labels, {"n_clusters": [1, 2]}, scale=True),
+    Case(estimators.RankTree(2, **_SEEDED), labels, {"n_clusters": [1, 2]}, scale=True),
     Case(
-        estimators.RankTreeClusterer(2, method="pruned"),
+        estimators.RankTree(2, method="pruned"),
         labels,
         {"min_leaf": [5, 10]},
         scale=True,

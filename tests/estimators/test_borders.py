@@ -16,7 +16,7 @@ from torchrank.estimators import (
     KernelKMeans,
     KroneckerRLS,
     MallowsMixture,
-    RankTreeClusterer,
+    RankTree,
 )
 
 
@@ -40,11 +40,11 @@ def test_predictions_of_many_edges_come_in_parts():
 def test_a_tree_says_by_how_much_its_loss_fell_last(max_iter):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(60, 2)), rng.permuted(np.tile(np.arange(4.0), (60, 1)), axis=1)
-    model = RankTreeClusterer(3, max_iter=max_iter, tol=0.0, n_starts=1, random_state=0)
+    model = RankTree(3, max_iter=max_iter, tol=0.0, n_init=1, random_state=0)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, Y)
     said = float(re.search(r"by (\S+), tol", str(caught[0].message)).group(1))
-    expected = np.inf if max_iter == 1 else model.losses_[-2] - model.losses_[-1]
+    expected = np.inf if max_iter == 1 else model.objective_[-2] - model.objective_[-1]
     assert (model.n_iter_, model.converged_) == (max_iter, False)
     assert said == pytest.approx(expected, rel=1e-2)
 
@@ -77,5 +77,5 @@ def test_methods_before_a_fit_and_with_other_items(model, methods):
 
 
 def test_rankings_of_labels_of_too_many_dimensions_are_named():
-    with pytest.raises(ValueError, match=r"Y has shape \(6, 2, 2\)"):
-        RankTreeClusterer(2).fit(np.zeros((6, 2)), np.zeros((6, 2, 2)))
+    with pytest.raises(ValueError, match=r"Y has shape \(6, 2, 2\); expected \(N, L\)"):
+        RankTree(2).fit(np.zeros((6, 2)), np.zeros((6, 2, 2)))

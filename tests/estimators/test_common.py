@@ -21,7 +21,7 @@ from tqdm import tqdm
 import torchrank.estimators
 from tests.estimators.cases import CASES, OUTPUTS, edges, labels, outputs, rankings
 from torchrank import EMSettings
-from torchrank.estimators import KernelKMeans, KroneckerRLS, MMPLClusterer
+from torchrank.estimators import MMPL, KernelKMeans, KroneckerRLS
 
 pytestmark = pytest.mark.filterwarnings("ignore:components .* hold equal rankings only")
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -114,7 +114,7 @@ def test_in_pipelines(case):
     prepared = model[:-1].transform(table)
     alone = outputs(clone(case.estimator).fit(prepared, y), prepared)
     assert_same(outputs(model[-1], prepared), alone)
-    through = outputs(model, table)  # scikit-learn's pipelines have no predict_ranking
+    through = outputs(model, table)  # scikit-learn's pipelines have no methods of others' own
     assert_same(through, {name: alone[name] for name in through})
 
 
@@ -178,7 +178,7 @@ def test_ctrl_c_at_a_progress_bar(monkeypatch):
         model.predict(X)
 
 
-SILENT = {"GramNormalizer", "KMeansRankClusterer", "KendallFeatures", "NaiveKMeansClusterer", "OneRank"}
+SILENT = {"GramNormalizer", "KMeansRank", "KendallFeatures", "NaiveKMeans", "OneRank"}
 
 
 @every_case
@@ -204,8 +204,8 @@ def test_what_the_bars_count(capfd):
     last = capfd.readouterr().err.split("\r")[-1]
     assert all(words in last for words in ("alpha=1:", f"{model.n_iter_}/9", "residual="))
     X, Y = labels()
-    settings = EMSettings(n_updates=300, n_starts=2)  # 5 passes over 60 rows
-    MMPLClusterer(2, 3, settings=settings, verbose=True, random_state=0).fit(X, Y)
+    settings = EMSettings(n_updates=300, n_init=2)  # 5 passes over 60 rows
+    MMPL(2, 3, settings=settings, verbose=True, random_state=0).fit(X, Y)
     last = capfd.readouterr().err.split("\r")[-1]
     assert all(words in last for words in ("MM-PL: 100%", "10/10", "pass", "log_likelihood=-"))
 

@@ -37,8 +37,8 @@ def test_adapts_the_module(model):
     assert model.bic(X) == model.model_.bic(X)
     assert model.weights_.sum() == pytest.approx(1)
     assert model.converged_
-    assert len(model.trace_) == model.n_iter_
-    assert model.trace_[-1] == model.objectives_.max()
+    assert len(model.objective_) == model.n_iter_
+    assert model.objective_[-1] == -model.losses_.min()
     assert (clone(model).fit(X, sample_weight=weights).labels_ == labels).all()
 
 

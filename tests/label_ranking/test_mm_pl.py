@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
+from tests.label_ranking.rows import seeded
 from tests.oracles import label_ranking as oracle
 from torchrank.label_ranking.mm_pl import MMPL
 
@@ -50,10 +51,13 @@ def test_log_prob_sums_over_rankings_that_agree(missing, rate):
 
 def test_rows_of_both_kinds_in_one_call():
     X, Y, model = random_problem(2, missing=0.4)
+    words = ["topk" if row % 2 == 0 else "interleaving" for row in range(len(X))]
     topk = torch.arange(len(X)) % 2 == 0
-    both = model.log_prob(X, Y, missing=topk)
     expected = torch.where(topk, model.log_prob(X, Y, missing="topk"), model.log_prob(X, Y))
-    torch.testing.assert_close(both, expected, rtol=0, atol=0)
+    for missing in (words, tuple(words), np.array(words), np.array(words, dtype=object)):
+        torch.testing.assert_close(model.log_prob(X, Y, missing=missing), expected, rtol=0, atol=0)
+    for word in ("topk", "interleaving"):
+        assert torch.equal(model.log_prob(X, Y, missing=[word] * len(X)), model.log_prob(X, Y, missing=word))
 
 
 def test_probabilities_of_all_rankings_sum_to_one():
@@ -200,7 +204,7 @@ def test_predictions():
 
 def test_state_dict_is_the_whole_model():
     X, Y, model = random_problem(6)
-    model.fit(X, Y, seed=0)
+    model.fit(X, Y, generator=seeded(0))
     other = MMPL(3, 4, 3, 2, dtype=torch.float64)
     other.load_state_dict(copy.deepcopy(model.state_dict()))
     assert torch.equal(other.log_prob(X, Y), model.log_prob(X, Y))
@@ -229,14 +233,14 @@ def test_compiled_graph_is_whole_and_agrees():
         compiled(X, torch.zeros_like(Y), "interleaving")
 
 
-def test_anyones_optimiser_raises_the_likelihood():
+def test_anyones_optimizer_raises_the_likelihood():
     X, Y, model = random_problem(9, N=60)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     before = model.log_prob(X, Y).mean().item()
     for _ in range(50):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (-model.log_prob(X, Y).mean()).backward()
-        optimiser.step()
+        optimizer.step()
     assert model.log_prob(X, Y).mean().item() > before + 0.1
 
 
@@ -286,8 +290,19 @@ def test_shapes_and_ties_are_refused():
     Y[2, 3] = Y[2, 1]
     with pytest.raises(ValueError, match="Y ties items 1 and 3 in row 2; Plackett-Luce has no ties: break them"):
         model.log_prob(X, Y)
-    with pytest.raises(ValueError, match="expected 'interleaving', 'topk' or a bool tensor"):
-        model.log_prob(X, Y[:1].expand(7, -1), missing=torch.ones(3))
+    for missing, kind, message in (
+        ("x", ValueError, "missing='x' is unknown; choose one of 'interleaving', 'topk'"),
+        (
+            ["topk"] * 3,
+            ValueError,
+            "missing has 3 words; expected 'interleaving' or 'topk', or one of them for each of 7",
+        ),
+        (["topk"] * 6 + ["x"], ValueError, r"missing\[6\] is 'x'; expected 'interleaving' or 'topk' for each row"),
+        (torch.ones(7, dtype=torch.bool), ValueError, r"missing\[0\] is tensor\(True\); expected 'interleaving'"),
+        (None, TypeError, "missing is NoneType; expected 'interleaving' or 'topk', or a list of such words"),
+    ):
+        with pytest.raises(kind, match=message):
+            model.log_prob(X, Y[:1].expand(7, -1), missing=missing)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
@@ -295,6 +310,6 @@ def test_cuda_agrees_with_the_cpu():
     X, Y, model = random_problem(3, missing=0.3)
     expected = model.log_prob(X, Y)
     torch.testing.assert_close(model.cuda().log_prob(X.cuda(), Y.cuda()).cpu(), expected, rtol=1e-12, atol=1e-12)
-    evidence = model.fit(X.cuda(), Y.cuda(), seed=0)
+    evidence = model.fit(X.cuda(), Y.cuda(), generator=seeded(0))
     assert evidence.converged
     assert model.predict(X.cuda()).device.type == "cuda"

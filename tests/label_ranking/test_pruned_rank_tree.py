@@ -7,9 +7,9 @@ import torch
 from tests.label_ranking.rows import NAN, random_rows
 from tests.oracles import label_ranking as oracle
 from torchrank.label_ranking.pruned_rank_tree import mean_mallows_distance, pruned_rank_tree
-from torchrank.label_ranking.rankings import strict_scores
-from torchrank.label_ranking.training import Training
+from torchrank.label_ranking.training import TrainingRows
 from torchrank.metrics import label_ranking_loss
+from torchrank.rankings.orders import total_scores
 
 
 @pytest.mark.parametrize("K", [1, 3, 6])
@@ -37,7 +37,7 @@ def test_first_split_of_the_pruned_tree_maximises_the_spread(silent):
     Y[:silent] = NAN  # rows that order no pair count among the rows of a side
     Y[: silent // 2, 1] = 3.0
     tree = pruned_rank_tree(X, Y, 30, min_leaf=5)
-    rows = Training(X, Y)
+    rows = TrainingRows.on_cpu(X, Y)
     table = np.linspace(0, 10, 512)
     shares = np.array([mean_mallows_distance(theta, 4) for theta in table]) / 6
 
@@ -48,7 +48,7 @@ def test_first_split_of_the_pruned_tree_maximises_the_spread(silent):
                 return -1.0
             if int(Y[side].isfinite().sum(1).max()) < 2:
                 continue  # theta 0
-            center = strict_scores(rows.votes[side].sum(0, keepdim=True)).numpy()
+            center = total_scores(rows.votes[side].sum(0, keepdim=True)).numpy()
             share = oracle.loss(Y[side].numpy(), center.repeat(int(side.sum()), 0))
             total += float(side.sum()) * np.interp(-share, -shares, table)
         return total

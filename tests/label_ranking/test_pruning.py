@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.label_ranking.rows import random_rows
+from tests.label_ranking.rows import grown, random_rows, seeded
 from tests.oracles.aggregation import borda_votes
 from torchrank.label_ranking.pruned_rank_tree import pruned_rank_tree
-from torchrank.label_ranking.rank_tree import RankTree, rank_tree, tree_with_centers
+from torchrank.label_ranking.rank_tree import RankTree, rank_tree
 
 A, B = [2.0, 1.0], [1.0, 2.0]
 
@@ -41,7 +41,7 @@ def test_a_split_is_confirmed_by_the_splits_below_it():
     """On the other rows the first split alone does harm, 10 wrong instead of 6; with those below it none is wrong."""
     training = quadrants([(0, 0, A, 10), (0, 1, B, 6), (1, 0, B, 10), (1, 1, A, 6)])
     others = quadrants([(0, 0, A, 1), (0, 1, B, 5), (1, 0, B, 1), (1, 1, A, 5)])
-    tree = tree_with_centers(*training, torch.tensor([A, B]), min_leaf=1, lookahead=0, validation=others)
+    tree = grown(*training, torch.tensor([A, B]), min_leaf=1, lookahead=0, validation=others)
     assert tree.n_leaves == 4
     assert torch.equal(tree.predict(others[0]), others[1])
 
@@ -51,8 +51,8 @@ def test_no_way_of_pruning_is_better_on_the_other_rows(seed):
     X, Y = random_rows(seed, N=150, d=3)
     others = random_rows(seed + 100, N=150, d=3)
     centers = torch.from_numpy(np.random.default_rng(seed).permuted(np.tile(np.arange(1.0, 5), (4, 1)), axis=1))
-    full = tree_with_centers(X, Y, centers, min_leaf=2, lookahead=5)
-    pruned = tree_with_centers(X, Y, centers, min_leaf=2, lookahead=5, validation=others)
+    full = grown(X, Y, centers, min_leaf=2, lookahead=5)
+    pruned = grown(X, Y, centers, min_leaf=2, lookahead=5, validation=others)
     rows = rows_of_nodes(full, others[0])
 
     def least(node: int) -> int:
@@ -66,9 +66,9 @@ def test_no_way_of_pruning_is_better_on_the_other_rows(seed):
 
 
 @pytest.mark.parametrize("grow", [
-    lambda X, Y, n: tree_with_centers(X, Y, torch.tensor([A, B]), min_leaf=n, lookahead=0),
-    lambda X, Y, n: tree_with_centers(X, Y, torch.tensor([A]), min_leaf=n, lookahead=1.0),
-    lambda X, Y, n: rank_tree(X, Y, 2, min_leaf=n, lookahead=0, seed=0),
+    lambda X, Y, n: grown(X, Y, torch.tensor([A, B]), min_leaf=n, lookahead=0),
+    lambda X, Y, n: grown(X, Y, torch.tensor([A]), min_leaf=n, lookahead=1.0),
+    lambda X, Y, n: rank_tree(X, Y, 2, min_leaf=n, lookahead=0, generator=seeded(0)),
     lambda X, Y, n: pruned_rank_tree(X, Y, 2, min_leaf=n),
 ])  # fmt: skip
 @pytest.mark.parametrize(("rows", "left"), [(12, 4), (12, 8), (8, 4)])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.label_ranking.rows import seeded
 from tests.oracles.aggregation import borda_votes, copeland_scores, preferences
 from tests.oracles.clustering import discordant
 from tests.strategies import dense_ranks, random_scores
@@ -14,17 +15,17 @@ from torchrank import RankingKMeans
 from torchrank.label_ranking import rank_clusters as label_ranking_clusters
 from torchrank.label_ranking.baselines import kmeans_then_rank, naive_kmeans, rank_clustering_tree
 from torchrank.label_ranking.rank_clusters import _blurred, ebms
-from torchrank.label_ranking.training import Training
+from torchrank.label_ranking.training import TrainingRows
 
 NAN = math.nan
 
 
-def training(*rankings: tuple[list[float], int]) -> Training:
+def training(*rankings: tuple[list[float], int]) -> TrainingRows:
     Y = torch.tensor([row for row, times in rankings for _ in range(times)], dtype=torch.float64)
-    return Training(torch.zeros(len(Y), 1, dtype=torch.float64), Y)
+    return TrainingRows.on_cpu(torch.zeros(len(Y), 1, dtype=torch.float64), Y)
 
 
-def strict(votes: np.ndarray) -> list[float]:
+def untied(votes: np.ndarray) -> list[float]:
     """Scores L to 1 in the order of votes, ties to the lower label."""
     order = sorted(range(len(votes)), key=lambda label: (-round(votes[label], 9), label))
     scores = [0.0] * len(votes)
@@ -40,20 +41,20 @@ def test_blurring_ends_in_the_borda_ranking_of_rows_not_of_different_rankings(se
     Y = random_scores(rng, "total", 6, 4, missing=missing)
     Y[0] = [1, 2, 3, 4]
     times = rng.integers(1, 9, 6)
-    found = ebms(training(*zip(Y.tolist(), times.tolist(), strict=True)), 1)
+    found = ebms(training(*zip(Y.tolist(), times.tolist(), strict=True)), 1).centers
     votes = sum(t * borda_votes(y, "interleaving") for y, t in zip(Y, times, strict=True))
-    assert found.tolist() == [strict(votes)]
+    assert found.tolist() == [untied(votes)]
 
 
 def test_blurring_weighs_repeated_rankings_in_each_place_and_counts_their_rows():
     up, swapped, down = [6.0, 5, 4, 3, 2, 1], [5.0, 6, 4, 3, 2, 1], [1.0, 2, 3, 4, 5, 6]
     rows = training((up, 1), (swapped, 5), (down, 4))
-    assert ebms(rows, 2).tolist() == [swapped, down]  # as often as each other, up and swapped would tie
+    assert ebms(rows, 2).centers.tolist() == [swapped, down]  # as often as each other, up and swapped would tie
     # Three turns of one ranking, as far from each other; the third has more rankings but fewer rows.
     one, two = [6.0, 5, 4, 3, 2, 1], [2.0, 1, 6, 5, 4, 3]
     third = [[4.0, 3, 2, 1, 6, 5], [3.0, 4, 2, 1, 6, 5], [4.0, 3, 1, 2, 6, 5]]
     rows = training((one, 4), (two, 4), *((ranking, 1) for ranking in third))
-    assert {tuple(center) for center in ebms(rows, 2).tolist()} == {tuple(one), tuple(two)}
+    assert {tuple(center) for center in ebms(rows, 2).centers.tolist()} == {tuple(one), tuple(two)}
 
 
 def test_the_smallest_bandwidth_that_leaves_enough_places_is_searched_for(monkeypatch):
@@ -65,11 +66,11 @@ def test_the_smallest_bandwidth_that_leaves_enough_places_is_searched_for(monkey
 
     monkeypatch.setattr(label_ranking_clusters, "_blurred", places)
     rows = training(([1.0, 2, 3], 3), ([2.0, 1, 3], 2), ([3.0, 2, 1], 1))
-    centers = ebms(rows, 2)
+    centers = ebms(rows, 2).centers
     assert len(centers) == 2
     assert all(0 < lam < 8 for lam in tried)
     assert 0 <= min(lam for lam in tried if lam >= 0.7) - 0.7 < 8 / 2**10
-    assert len(ebms(rows, 3)) == 3
+    assert len(ebms(rows, 3).centers) == 3
     assert min(abs(lam - 3) for lam in tried) < 8 / 2**10
 
 
@@ -78,13 +79,13 @@ def test_more_rankings_than_can_be_blurred_are_drawn_by_how_often_they_occur(mon
     heavy = ([1.0, 3, 2, 4], 3000), ([1.0, 2, 3, 4], 2000)
     light = [(list(map(float, order)), 1) for order in itertools.permutations((1, 2, 3, 4)) if order[3] == 1]
     for seed in range(5):
-        assert ebms(training(*heavy, *light), 1, seed).tolist() == [[1, 3, 2, 4]]
+        assert ebms(training(*heavy, *light), 1, seeded(seed)).centers.tolist() == [[1, 3, 2, 4]]
 
 
 @pytest.mark.parametrize("K", [1, 2, 3])
 def test_features_too_large_for_distances_matter_where_there_is_a_choice(K):
     X, Y = torch.arange(6.0, dtype=torch.float64)[:, None], torch.tensor([[2.0, 1.0]]).double().repeat(6, 1)
-    model, far = kmeans_then_rank(X, Y, K, seed=0), torch.full((1, 1), 1e200, dtype=torch.float64)
+    model, far = kmeans_then_rank(X, Y, K, generator=seeded(0)), torch.full((1, 1), 1e200, dtype=torch.float64)
     if K == 1:
         assert model.predict(far).tolist() == [[2, 1]]
     else:
@@ -106,7 +107,7 @@ def blurred(Y: np.ndarray, lam: float) -> list[int]:
         moved = []
         for x in places:
             pull = [math.exp(-lam * discordant(x, y)) for y in places]
-            moved.append(tuple(strict(sum(p * v for p, v in zip(pull, votes, strict=True)) / sum(pull))))
+            moved.append(tuple(untied(sum(p * v for p, v in zip(pull, votes, strict=True)) / sum(pull))))
         if moved == places:
             break
         places, votes = moved, [np.array(place) for place in moved]
@@ -142,7 +143,7 @@ def test_orders_and_seeds_of_feature_clusters():
     X = torch.from_numpy(rng.standard_normal((80, 2)))
     Y = torch.from_numpy(rng.permuted(np.tile(np.arange(4.0), (80, 1)), axis=1))
     for fit in (kmeans_then_rank, naive_kmeans):
-        model, again, other = (fit(X, Y, 6, n_starts=1, seed=seed) for seed in (1, 1, 2))
+        model, again, other = (fit(X, Y, 6, n_init=1, generator=seeded(seed)) for seed in (1, 1, 2))
         expected = [sorted(range(4), key=lambda label, row=row: -row[label]) for row in model.centers.tolist()]
         assert model.central_orders.tolist() == expected
         assert torch.equal(model.means, again.means)
@@ -155,7 +156,7 @@ def middle_positions(Y: np.ndarray, middle: float) -> list[float]:
     for y in Y:
         ranked = sorted((label for label in range(len(y)) if not np.isnan(y[label])), key=lambda label: -y[label])
         places.append([1 + ranked.index(label) if label in ranked else middle for label in range(len(y))])
-    return strict(-np.mean(places, axis=0))
+    return untied(-np.mean(places, axis=0))
 
 
 @pytest.mark.parametrize("L", [3, 4, 5])
@@ -164,7 +165,9 @@ def test_unranked_labels_stand_at_the_mean_position(L):
     for seed in range(20):
         Y = random_scores(np.random.default_rng(seed), "total", 9, L, missing=0.5)
         Y[0] = np.arange(L)
-        center = naive_kmeans(torch.zeros(9, 1, dtype=torch.float64), torch.from_numpy(Y), 1, seed=0).centers
+        center = naive_kmeans(
+            torch.zeros(9, 1, dtype=torch.float64), torch.from_numpy(Y), 1, generator=seeded(0)
+        ).centers
         assert center.tolist() == [middle_positions(Y, (L + 1) / 2)]
         told_apart += center.tolist() != [middle_positions(Y, L / 2)]
     assert told_apart > 3  # the paper's L/2 gives other rankings

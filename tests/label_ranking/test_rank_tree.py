@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import torch
 
-from tests.label_ranking.rows import NAN, random_rows
+from tests.label_ranking.rows import NAN, grown, random_rows, seeded
 from tests.oracles import label_ranking as oracle
 from torchrank.datasets import circles
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS
 from torchrank.label_ranking.pruned_rank_tree import pruned_rank_tree
-from torchrank.label_ranking.rank_tree import rank_tree, tree_with_centers
-from torchrank.label_ranking.training import Training
+from torchrank.label_ranking.rank_tree import rank_tree
+from torchrank.label_ranking.training import TrainingRows
 from torchrank.metrics import label_ranking_loss
 
 
@@ -25,13 +25,13 @@ def random_centers(seed, K, L):
 def test_root_split_is_the_best_of_all(seed, missing):
     X, Y = random_rows(seed, missing=missing)
     centers = random_centers(seed, 5, 4)
-    distance = Training(X, Y).distances(centers)
+    distance = TrainingRows.on_cpu(X, Y).distances(centers).numpy()
     for min_leaf in (1, 15):
-        tree = tree_with_centers(X, Y, centers, min_leaf=min_leaf, lookahead=0)
+        tree = grown(X, Y, centers, min_leaf=min_leaf, lookahead=0)
         left = (
             X[:, tree.feature[0]] <= tree.threshold[0] if tree.feature[0] >= 0 else torch.ones(len(X), dtype=torch.bool)
         )
-        sides = [distance[side.numpy()].sum(0).min() for side in (left, ~left) if side.any()]
+        sides = [distance[side].sum(0).min() for side in (left, ~left) if side.any()]
         assert sum(sides) == oracle.split_cost(X.numpy(), distance, min_leaf)
 
 
@@ -39,8 +39,8 @@ def test_root_split_is_the_best_of_all(seed, missing):
 def test_leaves_are_large_enough_and_have_the_best_ranking(lookahead):
     X, Y = random_rows(1, N=200, d=3, missing=0.2)
     centers = random_centers(1, 4, 4)
-    tree = tree_with_centers(X, Y, centers, min_leaf=7, lookahead=lookahead)
-    distance = Training(X, Y).distances(centers)
+    tree = grown(X, Y, centers, min_leaf=7, lookahead=lookahead)
+    distance = TrainingRows.on_cpu(X, Y).distances(centers).numpy()
     leaf = torch.zeros(len(X), dtype=torch.int64)
     for n, x in enumerate(X):
         node = 0
@@ -49,7 +49,7 @@ def test_leaves_are_large_enough_and_have_the_best_ranking(lookahead):
         leaf[n] = node
     assert tree.n_leaves == len(leaf.unique()) > 2
     for node in leaf.unique():
-        rows = (leaf == node).numpy()
+        rows = leaf == node
         assert rows.sum() >= 7
         assert distance[rows].sum(0)[tree.cluster[node]] == distance[rows].sum(0).min()
     assert torch.equal(tree.predict_cluster(X), tree.cluster[leaf])
@@ -59,13 +59,11 @@ def test_leaves_are_large_enough_and_have_the_best_ranking(lookahead):
 def test_lookahead_parts_a_ring_from_its_disc():
     data = circles(4000, seed=0)
     X, Y = torch.from_numpy(data.X), torch.from_numpy(data.Y)
-    tree = rank_tree(X, Y, 3, seed=0)
+    tree = rank_tree(X, Y, 3, generator=seeded(0))
     assert {tuple(order) for order in tree.central_orders.tolist()} == set(CENTRAL_ORDERS)
     assert label_ranking_loss(Y, tree.predict(X)) < 0.17
     centers = tree.centers
-    assert (
-        tree_with_centers(X, Y, centers, lookahead=0).n_leaves == 1
-    )  # both sides of every split like one ranking best
+    assert grown(X, Y, centers, lookahead=0).n_leaves == 1  # both sides of every split like one ranking best
 
 
 def test_lookahead_stays_away_from_noise():
@@ -73,18 +71,18 @@ def test_lookahead_stays_away_from_noise():
     X = torch.from_numpy(np.random.default_rng(0).standard_normal((2000, 3)))
     _, Y = random_rows(0, N=2000)
     center = random_centers(0, 1, 4)
-    assert tree_with_centers(X, Y, center, min_leaf=50).n_leaves == 1
+    assert grown(X, Y, center, min_leaf=50).n_leaves == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_iterations_lower_the_loss(seed):
     X, Y = random_rows(seed, N=300, d=3)
-    tree = rank_tree(X, Y, 4, n_starts=1, lookahead=0, start="random", seed=seed)
-    assert tree.converged
-    assert all(earlier - later >= 1e-4 for earlier, later in pairwise(tree.losses[:-1]))
-    assert label_ranking_loss(Y, tree.predict(X)) == pytest.approx(min(tree.losses), abs=1e-12)
-    more = rank_tree(X, Y, 4, n_starts=6, lookahead=0, start="random", seed=seed)
-    assert min(more.losses) <= min(tree.losses) + 1e-12
+    tree = rank_tree(X, Y, 4, n_init=1, lookahead=0, init="random", generator=seeded(seed))
+    assert tree.evidence.converged
+    assert all(earlier - later >= 1e-4 for earlier, later in pairwise(tree.evidence.objective[:-1]))
+    assert label_ranking_loss(Y, tree.predict(X)) == pytest.approx(min(tree.evidence.objective), abs=1e-12)
+    more = rank_tree(X, Y, 4, n_init=6, lookahead=0, init="random", generator=seeded(seed))
+    assert min(more.evidence.objective) <= min(tree.evidence.objective) + 1e-12
 
 
 def test_thread_count_changes_nothing():
@@ -93,7 +91,7 @@ def test_thread_count_changes_nothing():
     trees = []
     for threads in (1, 3):
         torch.set_num_threads(threads)
-        trees.append(rank_tree(X, Y, 4, n_starts=4, seed=0))
+        trees.append(rank_tree(X, Y, 4, n_init=4, generator=seeded(0)))
     torch.set_num_threads(before)
     assert torch.equal(trees[0].predict_cluster(X), trees[1].predict_cluster(X))
 
@@ -102,8 +100,8 @@ def test_pruning_by_other_rows():
     X, Y = random_rows(4, N=300, d=3)
     other = random_rows(5, N=300, d=3)
     centers = random_centers(4, 4, 4)
-    full = tree_with_centers(X, Y, centers, min_leaf=2)
-    pruned = tree_with_centers(X, Y, centers, min_leaf=2, validation=other)
+    full = grown(X, Y, centers, min_leaf=2)
+    pruned = grown(X, Y, centers, min_leaf=2, validation=other)
     assert pruned.n_leaves < full.n_leaves
     assert label_ranking_loss(other[1], pruned.predict(other[0])) < label_ranking_loss(other[1], full.predict(other[0]))
     # Each remaining split lowers the other rows' loss or leaves it: cutting any two sister leaves does not help.
@@ -121,19 +119,19 @@ def test_ties_rows_without_labels_and_unseen_labels():
     X, Y = random_rows(8, N=60)
     Y[:10, 1] = Y[:10, 0]
     Y[10], Y[11, 1:], Y[:, 3] = NAN, NAN, NAN
-    tree = rank_tree(X, Y, 3, seed=0)
+    tree = rank_tree(X, Y, 3, generator=seeded(0))
     assert bool(tree.centers.isfinite().all())
     assert label_ranking_loss(Y, tree.predict(X)) < 0.5
 
 
 def test_more_clusters_than_rows():
     X, Y = random_rows(9, N=3)
-    assert label_ranking_loss(Y, rank_tree(X, Y, 10, min_leaf=1, seed=0).predict(X)) < 0.5
+    assert label_ranking_loss(Y, rank_tree(X, Y, 10, min_leaf=1, generator=seeded(0)).predict(X)) < 0.5
 
 
 def test_float32_features_predict_alike():
     X, Y = random_rows(10, N=100)
-    tree = rank_tree(X, Y, 3, seed=0)
+    tree = rank_tree(X, Y, 3, generator=seeded(0))
     assert torch.equal(tree.predict_cluster(X.float()), tree.predict_cluster(X))
     assert torch.equal(tree.to("cpu").predict(X), tree.predict(X))
 
@@ -146,12 +144,12 @@ def test_bad_input():
         rank_tree(X, Y, 3, validation=(X[:, :1], Y))
     bad = X.clone()
     bad[2, 1] = NAN
-    for use in (lambda features: rank_tree(features, Y, 3), rank_tree(X, Y, 3, seed=0).predict):
+    for use in (lambda features: rank_tree(features, Y, 3), rank_tree(X, Y, 3, generator=seeded(0)).predict):
         with pytest.raises(ValueError, match="X has nan at row 2, feature 1; features must be finite"):
             use(bad)
     for tree in (
-        rank_tree(X, Y, 3, seed=0),
-        tree_with_centers(X, Y, random_centers(0, 2, 4)),
+        rank_tree(X, Y, 3, generator=seeded(0)),
+        grown(X, Y, random_centers(0, 2, 4)),
         pruned_rank_tree(X, Y, 3),
     ):
         assert tree.n_features == 2
@@ -168,7 +166,7 @@ def test_bad_input():
         ({"n_clusters": 0}, "n_clusters=0 is too small"),
         ({"n_clusters": 2, "min_leaf": 0}, "min_leaf=0 is too small"),
         ({"n_clusters": 2, "lookahead": -1.0}, "lookahead=-1.0 is out of range"),
-        ({"n_clusters": 2, "start": "x"}, "start='x' is unknown"),
+        ({"n_clusters": 2, "init": "x"}, "init='x' is unknown"),
     ):
         with pytest.raises(ValueError, match=message):
             rank_tree(X, Y, **options)

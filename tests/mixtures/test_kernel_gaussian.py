@@ -37,7 +37,7 @@ def test_iterations_are_those_of_em_on_explicit_features(seed, dimension):
         densities = np.array([[p * oracle.gaussian(x, mean, lam, d) for x in features(X)] for p, mean, lam in parts])
         log_likelihood, shares = oracle.e_step(weights, densities)
         trace.append(log_likelihood)
-    np.testing.assert_allclose(fit.trace, trace, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(fit.objective, trace, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(model.predict_proba(X).T * weights, shares, atol=1e-10)
     np.testing.assert_allclose(model.lam, [lam for *_, lam in parts], rtol=1e-9)
     new = random_scores(rng, "tied", 6, 5)
@@ -67,7 +67,7 @@ def test_likelihood_never_falls(init):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fit = model.fit(X, weights, generator=seeded(seed))
-        assert (np.diff(fit.trace) >= -1e-9 * abs(fit.trace[-1])).all()
+        assert (np.diff(fit.objective) >= -1e-9 * abs(fit.objective[-1])).all()
 
 
 def test_gram_matrix_and_rankings_give_the_same():

@@ -87,7 +87,7 @@ def test_iterations_are_those_of_em(seed):
         densities = np.array([[p[j] * oracle.kernel_mallows(x, theta[j]) for x in X] for j in range(2)])
         log_likelihood, shares = oracle.e_step(weights, densities)
         trace.append(log_likelihood - weights.sum() * ridge / 2 * (theta**2).sum())
-    np.testing.assert_allclose(fit.trace, trace, rtol=1e-9)
+    np.testing.assert_allclose(fit.objective, trace, rtol=1e-9)
     assert fit.log_likelihood == pytest.approx(log_likelihood, rel=1e-9)
     np.testing.assert_allclose(model.predict_proba(X).T * weights, shares, atol=1e-6)
 
@@ -98,8 +98,8 @@ def test_objective_never_falls(init):
         rng = np.random.default_rng(seed)
         X, weights = random_scores(rng, "total", 30, 5), rng.integers(1, 5, 30)
         fit = KernelMallowsMixture(5, 3, init=init, n_init=2).fit(X, weights, generator=seeded(seed))
-        assert (np.diff(fit.trace) >= -1e-9).all()
-        assert max(fit.objectives) == fit.trace[-1]
+        assert (np.diff(fit.objective) >= -1e-9).all()
+        assert -min(fit.losses) == fit.objective[-1]
 
 
 def test_one_component_has_the_mean_features_of_the_data():
@@ -123,14 +123,14 @@ def test_statistics_of_batches_add_up_to_one_iteration():
         fit = whole.fit(X, generator=seeded(1))
     model.update(model.summarize(X[:10]) + model.summarize(X[10:]))
     assert float(model.summarize(X).log_likelihood - 24 * model.penalty().detach()) == pytest.approx(
-        fit.trace[-1], rel=1e-10
+        fit.objective[-1], rel=1e-10
     )
 
 
 def test_gradients_reach_the_objective_of_em():
     X = torch.from_numpy(random_scores(np.random.default_rng(4), "total", 60, 4))
     em = KernelMallowsMixture(4, 2, tol=1e-13, max_iter=5000, ridge=2e-3)
-    best = em.fit(X, generator=seeded(0)).trace[-1] / len(X)
+    best = em.fit(X, generator=seeded(0)).objective[-1] / len(X)
     model = KernelMallowsMixture(4, 2, ridge=2e-3)
     with torch.no_grad():
         model.theta.copy_(em.theta + 0.5 * torch.randn(em.theta.shape, generator=seeded(1), dtype=torch.float64))

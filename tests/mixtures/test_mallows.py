@@ -114,7 +114,7 @@ def test_iterations_are_those_of_em(seed):
         densities = np.array([[p * oracle.mallows(x, center, lam) for x in X] for p, center, lam in parts])
         log_likelihood, shares = oracle.e_step(weights, densities)
         trace.append(log_likelihood)
-    np.testing.assert_allclose(fit.trace, trace, rtol=1e-11)
+    np.testing.assert_allclose(fit.objective, trace, rtol=1e-11)
     assert model.centers.tolist() == [list(center) for _, center, _ in parts]
     np.testing.assert_allclose(model.lam, [lam for *_, lam in parts], rtol=1e-8)
     np.testing.assert_allclose(model.predict_proba(X).T * weights, shares, atol=1e-11)
@@ -131,9 +131,9 @@ def test_likelihood_never_falls(center, init):
         rng = np.random.default_rng(seed)
         X, weights = two_groups(rng, 30, 5, 3.0), rng.integers(1, 5, 30)
         fit = MallowsMixture(5, 3, center=center, init=init, n_init=3).fit(X, weights, generator=seeded(seed))
-        assert (np.diff(fit.trace) >= -1e-10).all()
-        assert max(fit.objectives) == fit.trace[-1] == fit.log_likelihood
-        assert len(fit.objectives) == 3
+        assert (np.diff(fit.objective) >= -1e-10).all()
+        assert -min(fit.losses) == fit.objective[-1] == fit.log_likelihood
+        assert len(fit.losses) == 3
 
 
 def test_two_groups_are_found_with_equal_results_for_weights_and_copies():
@@ -183,7 +183,7 @@ def test_statistics_of_batches_add_up_to_one_iteration():
     model.update(parts[0] + parts[1])
     after = model.summarize(X, weights)
     assert float(after.log_likelihood) == pytest.approx(fit.log_likelihood, rel=1e-12)
-    assert float((parts[0] + parts[1]).log_likelihood) == pytest.approx(fit.trace[-2], rel=1e-12)
+    assert float((parts[0] + parts[1]).log_likelihood) == pytest.approx(fit.objective[-2], rel=1e-12)
 
 
 def test_gradients_reach_the_likelihood_of_em():
@@ -338,7 +338,7 @@ def test_what_is_left_to_gain_is_within_the_tolerance(model, seed):
         fit = model(*MODELS[model], 2, init=start, tol=tol, max_iter=20_000).fit(X, weights)
         best = model(*MODELS[model], 2, init=start, tol=0, max_iter=20_000).fit(X, weights)
         assert fit.converged
-        assert best.trace[-1] - fit.trace[-1] <= tol * weights.sum()
+        assert best.objective[-1] - fit.objective[-1] <= tol * weights.sum()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -347,7 +347,7 @@ def test_extrapolated_fits_never_fall_and_are_stationary(model):
     mixture = model(*MODELS[model], 2, tol=1e-12, max_iter=20_000)
     fit = mixture.fit(X, weights, generator=seeded(0))
     assert fit.n_iter > 25
-    assert (np.diff(fit.trace) >= 0).all()
+    assert (np.diff(fit.objective) >= 0).all()
     before = mixture.log_prob(X)
     mixture.update(mixture.summarize(X, weights))
     np.testing.assert_allclose(mixture.log_prob(X), before, atol=1e-4)
@@ -383,8 +383,8 @@ def test_labels_to_start_from_are_those_of_all_rows():
     for model, items in MODELS.items():
         fit = model(*items, 2, init=start).fit(X)
         alone = model(*items, 2, init=torch.from_numpy(start[:, first])).fit(once, counts)
-        assert fit.objectives == pytest.approx(alone.objectives, rel=1e-12)
-        assert fit.trace == pytest.approx(alone.trace, rel=1e-12)
+        assert fit.losses == pytest.approx(alone.losses, rel=1e-12)
+        assert fit.objective == pytest.approx(alone.objective, rel=1e-12)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

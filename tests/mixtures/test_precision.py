@@ -110,7 +110,7 @@ def test_a_failing_kernel_speaks_for_itself():
 @pytest.mark.parametrize("cast", ["half", "bfloat16"])
 def test_mmpl_in_half_precision(cast):
     scores = X.float()
-    model = fitted(torchrank.MMPL(3, 5, 2, 2, sigma=1e-3), FEATURES, scores, seed=0)
+    model = fitted(torchrank.MMPL(3, 5, 2, 2, sigma=1e-3), FEATURES, scores, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         model.log_sigma.fill_(math.log(0.02))
     rounded = getattr(torchrank.MMPL(3, 5, 2, 2), cast)()
@@ -142,7 +142,7 @@ def test_rounded_states_are_loaded_in_float64():
 
 
 def test_a_tree_takes_features_of_any_dtype_and_no_other_for_itself():
-    tree = rank_tree(FEATURES, X.float(), 2, seed=0)
+    tree = rank_tree(FEATURES, X.float(), 2, generator=torch.Generator().manual_seed(0))
     assert torch.equal(tree.predict(FEATURES.double()), tree.predict(FEATURES))
     with pytest.raises(TypeError, match=r"device is torch\.float16"):
         tree.to(torch.float16)

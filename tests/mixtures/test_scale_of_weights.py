@@ -25,7 +25,7 @@ def _module(make):
         evidence = model.fit(X, weights, generator=seeded(0))
         state = {name: value.numpy() for name, value in model.state_dict().items() if name != "weights"}
         state["iterations"] = np.array(evidence.n_iter)
-        return state, np.array([*evidence.trace, *evidence.objectives])
+        return state, np.array([*evidence.objective, *evidence.losses])
 
     return fit
 

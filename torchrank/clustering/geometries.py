@@ -1,15 +1,18 @@
 """Points in a kernel's feature space as Lloyd's algorithm asks for them: by a Gram matrix or by explicit features."""
 
+import math
+
 import torch
 from torch import Tensor
 
-from torchrank.clustering.lloyd import Clusters
+from torchrank.clustering.lloyd import Clusters, Geometry, masses, shares_of
 
 _ROUNDING = 1e-12  # relative error that squared distances can have
-_MANY_NUMBERS = 2**20  # of features: below, one product is faster than finding out which points have moved
+_MANY_NUMBERS = 2**20  # of features: below, adding all is faster than finding out which points have moved
+_BLOCK = 2**17  # distances that stay in a processor's cache
 
 
-class GramGeometry:
+class GramGeometry(Geometry):
     """Points known by their Gram matrix; a centre is the weights ``(m,)`` of the points whose mean it is."""
 
     def __init__(self, gram: Tensor, weights: Tensor) -> None:
@@ -22,9 +25,9 @@ class GramGeometry:
         centers = self.gram.new_zeros((len(rows), 1, len(self.gram)))
         return centers.scatter_(2, rows[:, None, None], 1.0)
 
-    def centers(self, shares: Tensor, previous: Clusters | None) -> Tensor:
+    def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
         """Means of the clusters."""
-        return means(shares)
+        return means(shares_of(labels, n_clusters, self.weights))
 
     def distances(self, centers: Tensor) -> Tensor:
         """Squared distances in feature space, the second form of Algorithm 1."""
@@ -33,7 +36,7 @@ class GramGeometry:
         return (self.diagonal - 2 * products + norms).clamp_(min=0)
 
 
-class FeatureGeometry:
+class FeatureGeometry(Geometry):
     """Points by their feature vectors ``(m, d)``; a centre is a vector ``(d,)``."""
 
     def __init__(self, features: Tensor, weights: Tensor) -> None:
@@ -45,22 +48,47 @@ class FeatureGeometry:
         """Points by number as centres."""
         return self.features[rows][:, None]
 
-    def centers(self, shares: Tensor, previous: Clusters | None) -> Tensor:
+    def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
         """Means of the clusters; of many points on the CPU from the previous means and the points that moved."""
-        if previous is None or self.features.device.type != "cpu" or self.features.numel() < _MANY_NUMBERS:
-            return means(shares) @ self.features
-        sums = previous.centers * previous.shares.sum(-1, keepdim=True)
-        change = shares - previous.shares
-        for start, moved in enumerate((change != 0).any(dim=1)):
-            rows = moved.nonzero()[:, 0]
-            sums[start] += change[start][:, rows] @ self.features[rows]
-        total = shares.sum(-1, keepdim=True)
+        if self.features.device.type != "cpu":
+            return means(shares_of(labels, n_clusters, self.weights)) @ self.features
+        total = masses(labels, n_clusters, self.weights)[..., None]
+        if self.features.numel() < _MANY_NUMBERS:
+            previous = None
+        sums = self.features.new_zeros((*total.shape[:-1], self.features.shape[1]))
+        if previous is not None:
+            sums = previous.centers * masses(previous.labels, n_clusters, self.weights)[..., None]
+        for start, own in enumerate(labels):
+            before = None if previous is None else previous.labels[start]
+            moved = slice(None) if before is None else (own != before).nonzero()[:, 0]
+            points = self.features[moved] * self.weights[moved, None]
+            sums[start].index_add_(0, own[moved], points)
+            if before is not None:
+                sums[start].index_add_(0, before[moved], points, alpha=-1)
         return sums / torch.where(total > 0, total, 1)
 
     def distances(self, centers: Tensor) -> Tensor:
         """Squared Euclidean distances."""
         products = centers @ self.features.mT
         return (self.diagonal - 2 * products + centers.square().sum(-1, keepdim=True)).clamp_(min=0)
+
+    def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
+        """The nearest centres, by blocks of points: a table of all distances is slower than what it is made of."""
+        s, c, d = centers.shape
+        offset = (centers.square().sum(-1) / 2).masked_fill(~filled, math.inf).reshape(-1)
+        flat, (m, _) = centers.reshape(-1, d).mT, self.features.shape
+        labels, cost = torch.empty((m, s), dtype=torch.int64, device=flat.device), flat.new_empty((m, s))
+        rows = max(1, _BLOCK // (s * c))
+        for points, own, at in zip(self.features.split(rows), labels.split(rows), cost.split(rows), strict=True):
+            half = torch.addmm(offset, points, flat, alpha=-1).view(-1, s, c)  # less the same for every centre
+            least, first = half.min(-1)
+            near = half <= (least + self.tolerance / 2)[..., None]
+            several = near.sum(-1) > 1
+            first[several] = near[several].to(torch.uint8).argmax(-1)
+            own.copy_(first)
+            at.copy_(half.gather(-1, first[..., None])[..., 0])
+        cost = (self.diagonal[:, None] + 2 * cost).clamp_(min=0)
+        return labels.mT.contiguous(), cost.mT.contiguous()
 
 
 def means(shares: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from torchrank._progress import show_starts, starts_bar
 from torchrank._repr import short_repr
 from torchrank._warnings import warn, warn_not_converged
 from torchrank.clustering.points import Groups
+from torchrank.evidence import Evidence
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.validate import check_choice, check_count
 
@@ -24,7 +25,7 @@ _BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x row
 class Clusters(NamedTuple):
     """Clusters of some starts."""
 
-    shares: Tensor  # (s, c, m) float64 what every point contributes
+    labels: Tensor  # (s, m) int64
     centers: Tensor  # (s, c, q)
 
 
@@ -38,32 +39,36 @@ class Geometry(Protocol):
         """Points ``(s,)`` by number, each as the one centre of a start: ``(s, 1, q)``."""
         ...
 
-    def centers(self, shares: Tensor, previous: "Clusters | None") -> Tensor:
-        """Centres of clusters to which the points contribute ``shares`` ``(s, c, m)``; anything for empty ones."""
+    def centers(self, labels: Tensor, n_clusters: int, previous: "Clusters | None") -> Tensor:
+        """Centres of the clusters that ``labels`` ``(s, m)`` make; anything for empty ones."""
         ...
 
     def distances(self, centers: Tensor) -> Tensor:
         """What every point costs at every centre, ``(s, c, m)``."""
         ...
 
+    def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
+        """The first of the cheapest centres that are ``filled`` ``(s, c)``, and its cost; both ``(s, m)``."""
+        costs = self.distances(centers).masked_fill(~filled[..., None], math.inf)
+        return nearest_centers(costs, self.tolerance)
 
-@dataclass(frozen=True)
-class KMeansFit:
-    """Labels, and the evidence for them."""
 
-    labels: Matrix  # (m,) int64, the nearest of the centres
-    objective: float  # weighted sum of what the rows cost at their centres
-    trace: tuple[float, ...]  # the objective after every iteration of the start that was kept; it never rises
-    n_iter: int
-    converged: bool
-    objectives: tuple[float, ...]  # of all starts
+@dataclass(frozen=True, kw_only=True)
+class KMeansFit(Evidence):
+    """Labels, and the evidence for them; ``reason`` is "tolerance" or "max_iter".
+
+    The objective is the weighted sum of what the rows cost at their centers, and never rises; losses are the last
+    objective of each start.
+    """
+
+    labels: Matrix  # (m,) int64, the nearest of the centers
 
     __repr__ = short_repr
 
     def times(self, unit: float) -> "KMeansFit":
         """The same for weights multiplied by ``unit``."""
-        trace, objectives = (tuple(unit * value for value in values) for values in (self.trace, self.objectives))
-        return replace(self, objective=unit * self.objective, trace=trace, objectives=objectives)
+        objective, losses = (tuple(unit * value for value in values) for values in (self.objective, self.losses))
+        return replace(self, objective=objective, losses=losses)
 
     def warn_unless_sound(self, n_clusters: int, filled: int) -> None:
         """Warn of clusters that stay empty, or else of an iteration that was cut short."""
@@ -73,10 +78,10 @@ class KMeansFit:
                 f"the {filled} others hold all rows at no cost, as there are too few different rows"
             )
         elif not self.converged:
-            by = f"by {self.trace[-2] - self.trace[-1]:.3g} " if len(self.trace) > 1 else ""
+            by = f"by {self.objective[-2] - self.objective[-1]:.3g} " if len(self.objective) > 1 else ""
             warn_not_converged(
                 f"k-means did not converge in {self.n_iter} iterations: the last one lowered the objective "
-                f"{by}to {self.objective:.6g}; raise max_iter"
+                f"{by}to {min(self.losses):.6g}; raise max_iter"
             )
 
 
@@ -139,12 +144,21 @@ def start_labels(
     return labels
 
 
-def lloyd(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, progress: bool = False) -> BestStart:
+def lloyd(
+    geometry: Geometry,
+    labels: Tensor,
+    n_clusters: int,
+    max_iter: int,
+    progress: bool = False,
+    *,
+    moving: float = 0.0,
+) -> BestStart:
     """Run Lloyd's algorithm from all starts and keep the one that ends lowest.
 
     Every iteration computes the centres of the present clusters and moves every point to its nearest centre, the first
     of equally near ones. A cluster that this empties gets the point that costs most. A start has converged when no
-    point moves, or when the objective stays. Its labels and its objective belong to its last centres.
+    point moves, or no more than a share of them, or when the objective stays. Its labels and its objective belong to
+    its last centres.
 
     Args:
         geometry: the points.
@@ -152,18 +166,21 @@ def lloyd(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, pr
         n_clusters: c.
         max_iter: most iterations.
         progress: show a progress bar of starts.
+        moving: share of the points that may still move when a start has converged.
     """
     step = max(1, _BATCH_ELEMENTS // max(1, n_clusters * labels.shape[1]))
     with starts_bar(len(labels), "k-means", progress) as bar:
-        runs = [_run(geometry, batch, n_clusters, max_iter, bar) for batch in labels.split(step)]
-    best = min(runs, key=lambda run: run.fit.objective)
-    objectives = tuple(objective for run in runs for objective in run.fit.objectives)
-    return best._replace(fit=replace(best.fit, objectives=objectives))
+        runs = [_run(geometry, batch, n_clusters, max_iter, bar, moving) for batch in labels.split(step)]
+    best = min(runs, key=lambda run: run.fit.objective[-1])
+    losses = tuple(loss for run in runs for loss in run.fit.losses)
+    return best._replace(fit=replace(best.fit, losses=losses))
 
 
-def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar: "tqdm[Any]") -> BestStart:
+def _run(
+    geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar: "tqdm[Any]", moving: float
+) -> BestStart:
     """Lloyd's algorithm from starts that go together; those that have converged drop out."""
-    s, weights = len(labels), geometry.weights
+    (s, m), weights = labels.shape, geometry.weights
     active = torch.arange(s, device=labels.device)
     final_labels = labels.clone()
     ended, converged = torch.zeros_like(active), torch.zeros_like(active, dtype=torch.bool)
@@ -171,15 +188,13 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar
     kept: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
     traces, clusters = [], None
     for n_iter in range(1, max_iter + 1):
-        shares = _one_hot(labels, n_clusters) * weights
-        filled = shares.sum(-1) > 0
-        clusters = Clusters(shares, geometry.centers(shares, clusters))
-        costs = geometry.distances(clusters.centers).masked_fill(~filled[..., None], math.inf)
-        nearest, cost = nearest_centers(costs, geometry.tolerance)
+        filled = masses(labels, n_clusters, weights) > 0
+        clusters = Clusters(labels, geometry.centers(labels, n_clusters, clusters))
+        nearest, cost = geometry.nearest(clusters.centers, filled)
         objective = cost @ weights
         reseeded = _fill_empty(nearest, cost, geometry, n_clusters)
         stays = objective >= objectives[active] - geometry.tolerance * weights.sum()
-        done = (reseeded == labels).all(-1) | (stays & (reseeded == nearest).all(-1))
+        done = ((reseeded != labels).sum(-1) <= moving * m) | (stays & (reseeded == nearest).all(-1))
         final_labels[active], objectives[active], ended[active], converged[active] = nearest, objective, n_iter, done
         traces.append(objectives.clone())
         going = ~done
@@ -194,7 +209,12 @@ def _run(geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar
     n_iter = int(ended[best])
     trace = tuple(float(objective[best]) for objective in traces[:n_iter])
     fit = KMeansFit(
-        final_labels[best], float(objectives[best]), trace, n_iter, bool(converged[best]), tuple(objectives.tolist())
+        labels=final_labels[best],
+        objective=trace,
+        losses=tuple(objectives.tolist()),
+        n_iter=n_iter,
+        converged=bool(converged[best]),
+        reason="tolerance" if converged[best] else "max_iter",
     )
     return BestStart(fit, *kept[best])
 
@@ -222,7 +242,7 @@ def labels_of_all(labels: Tensor, groups: Groups, rows: Any, predict: Callable[[
 def _fill_empty(labels: Tensor, cost: Tensor, geometry: Geometry, n_clusters: int) -> Tensor:
     """Give every empty cluster the farthest point, unless all points cost nothing."""
     counted = (geometry.weights > 0).to(torch.float64)
-    empty = (_one_hot(labels, n_clusters) @ counted == 0).nonzero().tolist()
+    empty = (masses(labels, n_clusters, counted) == 0).nonzero().tolist()
     if not empty:
         return labels
     labels, cost = labels.clone(), cost * counted
@@ -233,10 +253,18 @@ def _fill_empty(labels: Tensor, cost: Tensor, geometry: Geometry, n_clusters: in
     return labels
 
 
-def _one_hot(labels: Tensor, n_clusters: int) -> Tensor:
-    """``(s, c, m)`` float64 indicators of labels ``(s, m)``."""
+def shares_of(labels: Tensor, n_clusters: int, weights: Tensor) -> Tensor:
+    """What every point contributes to every cluster, ``(s, c, m)`` float64, of labels ``(s, m)``."""
     clusters = torch.arange(n_clusters, device=labels.device)
-    return (labels[:, None] == clusters[:, None]).to(torch.float64)
+    return (labels[:, None] == clusters[:, None]) * weights
+
+
+def masses(labels: Tensor, n_clusters: int, weights: Tensor) -> Tensor:
+    """Sums ``(s, c)`` float64 of the weights ``(m,)`` of points by labels ``(s, m)``."""
+    if labels.device.type != "cpu":  # scattered there they would be added in an order of its own every time
+        return shares_of(labels, n_clusters, weights).sum(-1)
+    total = weights.new_zeros((len(labels), n_clusters))
+    return total.scatter_add_(1, labels, weights.expand(labels.shape))
 
 
 def _given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:

@@ -8,11 +8,13 @@ from torch import Tensor, nn
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved
 from torchrank.clustering.lloyd import (
     Clusters,
+    Geometry,
     KMeansFit,
     check_clustering,
     labels_of_all,
     lloyd,
     nearest_centers,
+    shares_of,
     start_labels,
 )
 from torchrank.clustering.points import grouped, row_weights
@@ -167,7 +169,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         return nearest_centers(self._costs(ranks), 0.0)[0]
 
 
-class _RankingGeometry:
+class _RankingGeometry(Geometry):
     """Rankings by their pair signs; a centre is a total ranking ``(n,)``."""
 
     def __init__(self, ranks: Tensor, weights: Tensor, method: str) -> None:
@@ -179,8 +181,9 @@ class _RankingGeometry:
         """Rankings by number as centres; what they tie is ordered by index."""
         return total_scores(self.ranks[rows], torch.int64)[:, None] - 1  # unranked items come last
 
-    def centers(self, shares: Tensor, previous: Clusters | None) -> Tensor:
+    def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
         """Central rankings of the clusters, or the previous ones where these are as good."""
+        shares = shares_of(labels, n_clusters, self.weights)
         sums = shares @ self.signs
         new = centers_of_margins(sums, shares.sum(-1), self.ranks.shape[-1], self.method)
         if previous is None:

@@ -1,4 +1,4 @@
-"""CPU engine of stochastic expectation-maximisation for MM-PL: one row after the other, compiled."""
+"""CPU engine of stochastic expectation-maximization for MM-PL: one row after the other, compiled."""
 
 import numpy as np
 
@@ -9,21 +9,11 @@ _NEGLIGIBLE = 36.0  # exp(-36) is the rounding of a float64
 
 @njit(nogil=True, cache=True)
 def sweep(
-    X,  # (N, d)
-    orders,  # (N, L)
-    stages,  # (N,)
-    pool,  # (N,)
-    rows,  # (n,) which rows, in which order
-    sigma,  # (n,) width at each update
-    rate,  # (n,) step of prototypes
-    score_rate,  # (n,) step of scores; zeros leave them
-    largest_step,  # bound on the share of the way that a prototype goes
-    largest_logit,  # bound on |logits|
-    prototypes,  # (d, M), changed
-    membership,  # (M,)
-    logits,  # (K, L), changed
-    choices,  # (K, L), added to: expected choices of each label
-    exposure,  # (K, L), added to: expected denominators that each label stood in
+    table,  # SweepRows
+    updates,  # Updates of single rows
+    bounds,  # Bounds
+    mixture,  # SweepMixture, changed
+    sums,  # SweepSums, added to
 ):
     """One pass of updates (M-step v.1); returns the sum of the log-likelihoods of the rows, each before its update.
 
@@ -31,34 +21,38 @@ def sweep(
     prototypes among themselves, w (h/g - 1) = t (h - g): the corrected step of equation 30 without a quotient of small
     numbers.
     """
+    prototypes, membership, logits = mixture
     (d, M), (K, L) = prototypes.shape, logits.shape
     worths, distance, share = np.exp(logits), np.empty(M), np.empty(M)
     nearest, mass = np.empty(K), np.empty(K)
     gate, posterior, suffix = np.empty(K), np.empty(K), np.empty(L)
     total = 0.0
-    for u in range(rows.size):
-        n, scale = rows[u], 0.5 / (sigma[u] * sigma[u])
-        _gates(X[n], prototypes, membership, scale, distance, share, nearest, mass, gate)
-        total += _posterior(orders[n], stages[n], pool[n], worths, gate, posterior)
+    for u in range(updates.rows.size):
+        n, scale = updates.rows[u], 0.5 / (updates.sigma[u] * updates.sigma[u])
+        x, order, n_made, n_offered = table.X[n], table.order[n], table.n_made[n], table.n_offered[n]
+        _gates(x, mixture, scale, distance, share, nearest, mass, gate)
+        total += _posterior(order, n_made, n_offered, worths, gate, posterior)
         for p in range(M):
             k = membership[p]
-            step = rate[u] * share[p] / mass[k] * (posterior[k] - gate[k])
+            step = updates.rate[u] * share[p] / mass[k] * (posterior[k] - gate[k])
             if abs(step) > 1e-12:
-                step = max(-largest_step, min(largest_step, step))
+                step = max(-bounds.step, min(bounds.step, step))
                 for j in range(d):
-                    prototypes[j, p] += step * (X[n, j] - prototypes[j, p])
+                    prototypes[j, p] += step * (x[j] - prototypes[j, p])
         for k in range(K):
-            if posterior[k] > 1e-12 and stages[n] > 0:
-                _scores(orders[n], stages[n], pool[n], posterior[k], worths[k], suffix, choices[k], exposure[k])
-                if score_rate[u] > 0:
-                    step = score_rate[u] * posterior[k]
-                    _climb(orders[n], stages[n], pool[n], step, largest_logit, suffix, logits[k], worths[k])
+            if posterior[k] > 1e-12 and n_made > 0:
+                _denominators(order, n_made, n_offered, worths[k], suffix)
+                _count(order, n_made, n_offered, posterior[k], suffix, sums.wins[k], sums.rates[k])
+                if updates.score_rate[u] > 0:
+                    step = updates.score_rate[u] * posterior[k]
+                    _climb(order, n_made, n_offered, step, bounds.logit, suffix, logits[k], worths[k])
     return total
 
 
 @njit(nogil=True, cache=True)
-def _gates(x, prototypes, membership, scale, distance, share, nearest, mass, gate):
-    """``gate`` (K,), and ``share[p] / mass[k]``, the probability of prototype p within its cluster k."""
+def _gates(x, mixture, scale, distance, share, nearest, mass, gate):
+    """Logarithms of ``gate`` (K,), and ``share[p] / mass[k]``, the probability of prototype p within its cluster k."""
+    prototypes, membership, _ = mixture
     d, M = prototypes.shape
     distance[:] = 0.0
     for j in range(d):
@@ -82,16 +76,16 @@ def _gates(x, prototypes, membership, scale, distance, share, nearest, mass, gat
 
 
 @njit(nogil=True, cache=True)
-def _posterior(order, stages, pool, worths, gate, posterior):
+def _posterior(order, n_made, n_offered, worths, gate, posterior):
     """Turn logarithms of gates into gates, fill ``posterior``, and return the log-likelihood."""
     K = gate.size
     for k in range(K):
         posterior[k] = gate[k]
         below, product = 0.0, 1.0
-        for i in range(pool - 1, -1, -1):
+        for i in range(n_offered - 1, -1, -1):
             worth = worths[k, order[i]]
             below += worth
-            if i < stages:
+            if i < n_made:
                 product *= worth / below
                 if product < 1e-200:
                     posterior[k] += np.log(product)
@@ -107,40 +101,30 @@ def _posterior(order, stages, pool, worths, gate, posterior):
 
 
 @njit(nogil=True, cache=True)
-def _scores(order, stages, pool, weight, worths, suffix, choices, exposure):
-    """Leave the sums of inverse denominators up to each place in ``suffix``, and add to what the MM step needs."""
+def _denominators(order, n_made, n_offered, worths, suffix):
+    """Leave the sums of inverse denominators up to each place in ``suffix``."""
     below = 0.0
-    for i in range(pool - 1, -1, -1):
+    for i in range(n_offered - 1, -1, -1):
         below += worths[order[i]]
-        suffix[i] = 1 / below if i < stages else 0.0
-    for i in range(1, pool):
+        suffix[i] = 1 / below if i < n_made else 0.0
+    for i in range(1, n_offered):
         suffix[i] += suffix[i - 1]
-    for i in range(pool):
-        exposure[order[i]] += weight * suffix[i]
-        if i < stages:
-            choices[order[i]] += weight
 
 
 @njit(nogil=True, cache=True)
-def _climb(order, stages, pool, step, largest_logit, suffix, logits, worths):
+def _count(order, n_made, n_offered, weight, suffix, wins, rates):
+    """Add a ranking to what the MM step needs."""
+    for i in range(n_offered):
+        rates[order[i]] += weight * suffix[i]
+        if i < n_made:
+            wins[order[i]] += weight
+
+
+@njit(nogil=True, cache=True)
+def _climb(order, n_made, n_offered, step, largest_logit, suffix, logits, worths):
     """Move the logits of one cluster up the gradient of a ranking's log-probability."""
-    for i in range(pool):
+    for i in range(n_offered):
         c = order[i]
-        slope = (1.0 if i < stages else 0.0) - worths[c] * suffix[i]
+        slope = (1.0 if i < n_made else 0.0) - worths[c] * suffix[i]
         logits[c] = max(-largest_logit, min(largest_logit, logits[c] + step * slope))
         worths[c] = np.exp(logits[c])
-
-
-@njit(nogil=True, cache=True)
-def nearest_prototype(X, prototypes):
-    """The nearest of ``prototypes`` (d, M) for each row, int64."""
-    d, M = prototypes.shape
-    nearest, distance = np.empty(len(X), np.int64), np.empty(M)
-    for n in range(len(X)):
-        distance[:] = 0.0
-        for j in range(d):
-            for p in range(M):
-                difference = X[n, j] - prototypes[j, p]
-                distance[p] += difference * difference
-        nearest[n] = distance.argmin()
-    return nearest

@@ -8,14 +8,11 @@ from torchrank.cpu.compiled import njit
 @njit(nogil=True, cache=True)
 def grow(
     X,  # (N, d)
-    by_feature,  # (d, N) rows in the order of each feature; changed: every node's rows become neighbours
+    by_feature,  # (d, N) rows in the order of each feature; changed: every node's rows become neighbors
     distance,  # (N, K) of each row to each central ranking
     min_leaf,
-    evidence,  # where no split pays, take one that tells distances apart by so much; 0 for never
-    feature,  # (nodes,) filled: feature of a split, -1 for a leaf
-    threshold,  # (nodes,) filled: rows up to it go left
-    children,  # (nodes, 2) filled
-    center,  # (nodes,) filled: central ranking with the least sum of distances
+    lookahead,  # where no split pays, take one that tells distances apart by so much; 0 for never
+    nodes,  # Nodes, filled; the cluster of a node is the central ranking with the least sum of distances
     leaf,  # (N,) filled: the leaf of each row
 ):
     """Split until no split pays; returns the number of nodes.
@@ -24,39 +21,40 @@ def grow(
     need K + K trials, made for all thresholds of a feature by one cumulative sum. Children come after their parents.
     """
     N, K = distance.shape
+    feature, threshold, children, cluster = nodes
     first, last = np.zeros(feature.size, np.int64), np.zeros(feature.size, np.int64)
     last[0] = N
     total, left, goes_left, moved = np.empty(K), np.empty(K), np.zeros(N, np.bool_), np.empty(N, by_feature.dtype)
-    nodes, node = 1, 0
-    while node < nodes:
+    n_nodes, node = 1, 0
+    while node < n_nodes:
         begin, end = first[node], last[node]
         total[:] = 0.0
         for i in range(begin, end):
             for k in range(K):
                 total[k] += distance[by_feature[0, i], k]
-        center[node] = total.argmin()
+        cluster[node] = total.argmin()
         f, place = _best_split(X, by_feature[:, begin:end], distance, min_leaf, total, left)
-        if f < 0 and evidence > 0 and end - begin >= 2 * min_leaf:
-            f, place = _telling_split(X, by_feature[:, begin:end], distance, min_leaf, total, left, evidence)
+        if f < 0 and lookahead > 0 and end - begin >= 2 * min_leaf:
+            f, place = _telling_split(X, by_feature[:, begin:end], distance, min_leaf, total, left, lookahead)
         feature[node] = f
         if f < 0:
             for i in range(begin, end):
                 leaf[by_feature[0, i]] = node
         else:
             threshold[node] = _divide(X, by_feature[:, begin:end], f, place, goes_left, moved)
-            _branch(node, nodes, begin + place, children, first, last)
-            nodes += 2
+            _branch(node, n_nodes, begin + place, children, first, last)
+            n_nodes += 2
         node += 1
-    return nodes
+    return n_nodes
 
 
 @njit(nogil=True, cache=True)
-def _branch(node, nodes, middle, children, first, last):
+def _branch(node, n_nodes, middle, children, first, last):
     """Give a node the next two as children: its rows up to ``middle``, and those from there on."""
     for side in range(2):
-        children[node, side] = nodes + side
-    first[nodes], last[nodes] = first[node], middle
-    first[nodes + 1], last[nodes + 1] = middle, last[node]
+        children[node, side] = n_nodes + side
+    first[n_nodes], last[n_nodes] = first[node], middle
+    first[n_nodes + 1], last[n_nodes + 1] = middle, last[node]
 
 
 @njit(nogil=True, cache=True)
@@ -81,11 +79,11 @@ def _best_split(X, by_feature, distance, min_leaf, total, left):
 
 
 @njit(nogil=True, cache=True)
-def _telling_split(X, by_feature, distance, min_leaf, total, left, evidence):
+def _telling_split(X, by_feature, distance, min_leaf, total, left, lookahead):
     """The split that explains most of the variance of distances, if it is beyond chance; or (-1, 0).
 
     Both sides of a split may like the same ranking best although further splits would part them, as in a ring around a
-    disc. ``evidence`` is the least ratio of explained to mean remaining variance, in degrees of freedom.
+    disc. ``lookahead`` is the least ratio of explained to mean remaining variance, in degrees of freedom.
     """
     d, n = by_feature.shape
     K = total.size
@@ -93,7 +91,7 @@ def _telling_split(X, by_feature, distance, min_leaf, total, left, evidence):
     for i in range(n):
         for k in range(K):
             scatter += (distance[by_feature[0, i], k] - mean[k]) ** 2
-    best, best_feature, best_place = evidence * scatter / (n + evidence), -1, 0
+    best, best_feature, best_place = lookahead * scatter / (n + lookahead), -1, 0
     for f in range(d):
         left[:] = 0.0
         for i in range(n - min_leaf):
@@ -131,21 +129,22 @@ def _divide(X, by_feature, f, place, goes_left, moved):
 
 
 @njit(nogil=True, cache=True)
-def prune(X, distance, feature, threshold, children, center):
+def prune(X, distance, nodes):
     """Turn splits that other rows do not confirm into leaves: those whose (17) is negative on them, leaves first.
 
     ``X`` (N, d) and ``distance`` (N, K) are those of the other rows. A split that none of them reaches stays.
     """
-    nodes = feature.size
-    as_leaf, as_tree = np.zeros(nodes), np.zeros(nodes)
+    feature, threshold, children, cluster = nodes
+    n_nodes = feature.size
+    as_leaf, as_tree = np.zeros(n_nodes), np.zeros(n_nodes)
     for n in range(len(X)):
         node = 0
         while True:
-            as_leaf[node] += distance[n, center[node]]
+            as_leaf[node] += distance[n, cluster[node]]
             if feature[node] < 0:
                 break
             node = children[node, 0 if X[n, feature[node]] <= threshold[node] else 1]
-    for node in range(nodes - 1, -1, -1):
+    for node in range(n_nodes - 1, -1, -1):
         as_tree[node] = as_leaf[node]
         if feature[node] >= 0:
             below = as_tree[children[node, 0]] + as_tree[children[node, 1]]
@@ -156,8 +155,9 @@ def prune(X, distance, feature, threshold, children, center):
 
 
 @njit(nogil=True, cache=True)
-def leaves_of(X, feature, threshold, children):
+def leaves_of(X, nodes):
     """The leaf that each row falls into, int64."""
+    feature, threshold, children, _ = nodes
     leaf = np.empty(len(X), np.int64)
     for n in range(len(X)):
         node = 0
@@ -174,13 +174,9 @@ def grow_by_spread(
     votes,  # (N, L) expected Borda votes
     ranks,  # (N, L) int32, -1 unranked
     min_leaf,
-    distances,  # (G,) falling mean distances, as shares of all pairs, for the thetas
-    thetas,  # (G,) rising, the last one is the cap
-    feature,  # (nodes,) filled, as for grow, as are the next two
-    threshold,
-    children,
-    order,  # (nodes, L) filled: the node's Borda ranking, most preferred first
-    loss,  # (nodes,) filled: discordant pairs of the node's rows with its ranking
+    spread,  # Spread
+    nodes,  # Nodes, filled but for clusters
+    rankings,  # NodeRankings, filled
 ):
     """Split where the mean theta of the two sides, weighted by rows, is largest (equation 16); returns the nodes.
 
@@ -190,6 +186,8 @@ def grow_by_spread(
     """
     d, N = by_feature.shape
     L = ranks.shape[1]
+    feature, threshold, children, _ = nodes
+    order, loss = rankings
     first, last = np.zeros(feature.size, np.int64), np.zeros(feature.size, np.int64)
     last[0] = N
     goes_left, moved = np.zeros(N, np.bool_), np.empty(N, by_feature.dtype)
@@ -198,8 +196,8 @@ def grow_by_spread(
     theta, teaches = np.empty(2), np.empty(N, np.bool_)
     for row in range(N):
         teaches[row] = ranks[row].max() > 0
-    nodes, node = 1, 0
-    while node < nodes:
+    n_nodes, node = 1, 0
+    while node < n_nodes:
         begin, end = first[node], last[node]
         all_votes[:] = 0.0
         all_prefer[:] = 0.0
@@ -229,7 +227,7 @@ def grow_by_spread(
                     continue
                 for side in range(2 if changed else 0):
                     _sort(vote[side], side_order[side])
-                    theta[side] = _theta(prefer[side], side_order[side], distances, thetas)
+                    theta[side] = _theta(prefer[side], side_order[side], spread)
                 changed = False
                 purity = n_left * theta[0] + (end - begin - n_left) * theta[1]
                 if purity > best:
@@ -237,10 +235,10 @@ def grow_by_spread(
         if feature[node] >= 0:
             f = feature[node]
             threshold[node] = _divide(X, by_feature[:, begin:end], f, place, goes_left, moved)
-            _branch(node, nodes, begin + place, children, first, last)
-            nodes += 2
+            _branch(node, n_nodes, begin + place, children, first, last)
+            n_nodes += 2
         node += 1
-    return nodes
+    return n_nodes
 
 
 @njit(nogil=True, cache=True)
@@ -280,8 +278,9 @@ def _discordant(prefer, order):
 
 
 @njit(nogil=True, cache=True)
-def _theta(prefer, order, distances, thetas):
+def _theta(prefer, order, spread):
     """Mallows' concentration for the mean distance of the rows to an order, by a table."""
+    distances, thetas = spread
     pairs = prefer.sum()
     if pairs <= 0:
         return 0.0

@@ -25,7 +25,7 @@ CITATION = (
 )
 CENTRAL_ORDERS = ((0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 0, 5, 1, 4, 3))  # 123456, 654321 and 316254 there
 LAYOUTS = ("quadrants", "corners")
-_NEIGHBOR = (0.5, 0.3, 0.15, 0.05)  # how likely the first to fourth neighbour is the one to change places with
+_NEIGHBOR = (0.5, 0.3, 0.15, 0.05)  # how likely the first to fourth neighbor is the one to change places with
 _SWITCH = (0.7, 0.5, 0.3)  # how likely a first, second and third pair changes places
 
 
@@ -62,7 +62,7 @@ def checker(
     Args:
         n: number of rows, as equal as possible over the 16 fields.
         layout: "quadrants" or "corners".
-        spread: standard deviation around a field's centre, in widths of a field; the paper does not give it.
+        spread: standard deviation around a field's center, in widths of a field; the paper does not give it.
         missing: chance of each label to be left out.
         seed: of NumPy's generator.
 
@@ -137,9 +137,9 @@ def _disturbed(rng: np.random.Generator, X: np.ndarray, classes: np.ndarray, mis
 
 
 def _switch_neighbors(rng: np.random.Generator, orders: np.ndarray, rows: np.ndarray) -> None:
-    """In each of ``rows``, a random place changes labels with its first to fourth neighbour.
+    """In each of ``rows``, a random place changes labels with its first to fourth neighbor.
 
-    A place without neighbours at the distance drawn draws again; the paper does not say.
+    A place without neighbors at the distance drawn draws again; the paper does not say.
     """
     n_labels = orders.shape[1]
     place, distance = rng.integers(n_labels, size=len(rows)), np.zeros(len(rows), dtype=np.int64)

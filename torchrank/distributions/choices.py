@@ -7,7 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-MISSING = ("raise", "interleaving", "topk")
+from torchrank.rankings.missing import PARTIAL, Meaning
+from torchrank.rankings.orders import best_first
+
+MISSING = ("raise", *PARTIAL)
 REMEDY = 'pass missing="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'
 
 UNTIED = "Plackett-Luce rankings have no ties: break them, for example at random, or leave items out (NaN)"
@@ -27,19 +30,22 @@ class Choices(NamedTuple):
 
 def choices_of(
     ranks: Tensor,  # (..., n) dense ranks without ties, -1 = unranked
-    missing: str,
+    meaning: Meaning,
 ) -> Choices:
     """The choices of rankings whose unranked items were not on offer ("interleaving") or not chosen ("topk").
 
     Leaving items out is the same as letting them be anywhere: the probability that Plackett-Luce gives to a ranking of
     some items is the sum over all total rankings that agree with it.
     """
-    order = ranks.argsort(dim=-1, descending=True, stable=True)
+    order = best_first(ranks)
     place = torch.empty_like(order).scatter_(
         -1, order, torch.arange(ranks.shape[-1], device=ranks.device).expand_as(order)
     )
     ranked = ranks.gather(-1, order) >= 0
-    offered = torch.ones_like(ranked) if missing == "topk" else ranked
+    if meaning.topk is None:
+        offered = torch.ones_like(ranked) if meaning.word == "topk" else ranked
+    else:
+        offered = ranked | meaning.topk[..., None]
     last = offered.sum(dim=-1, keepdim=True) - 1
     made = ranked & (torch.arange(ranks.shape[-1], device=ranks.device) < last)
     return Choices(order, place, made, offered)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from torchrank._repr import short_repr
-from torchrank._warnings import warn
+from torchrank._warnings import warn_not_converged
 from torchrank.distributions.choices import (
     MISSING,
     REMEDY,
@@ -19,13 +19,13 @@ from torchrank.distributions.choices import (
     worths_on_offer,
 )
 from torchrank.distributions.connectivity import refuse_no_maximum
-from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import not_followed, plainly
+from torchrank.rankings.missing import Missing
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
-    as_scores,
     as_weights,
     check_choice,
     check_count,
@@ -45,10 +45,12 @@ class PlackettLuceFit(NamedTuple):
     covariance: Matrix  # (n, n) of the logits: inverse information, whose rows add up to 0 as the logits do
     standard_errors: Matrix  # (n,) of the logits
     log_likelihood: float  # of the weighted rankings, without the prior
-    objective: list[float]  # what was maximised, before every step and at the end: log-likelihood plus log-prior
     gradient: float  # largest derivative in a logit at the end, divided by the sum of weights
+    objective: tuple[float, ...]  # before every step and at the end: log-likelihood plus log-prior, which rises
+    losses: tuple[float, ...]  # minus the last objective
     n_iter: int
     converged: bool
+    reason: str  # "tolerance" or "max_iter"
 
     __repr__ = short_repr
 
@@ -58,7 +60,7 @@ def fit_plackett_luce(
     X: Scores,
     weights: Matrix | None = None,
     *,
-    missing: str = "raise",
+    missing: Missing = None,
     prior: float = 0.0,
     method: str = "newton",
     tol: float = 1e-9,
@@ -82,11 +84,13 @@ def fit_plackett_luce(
     Args:
         X: ``(m, n)`` scores without ties, one ranking a row: larger = preferred, NaN = unranked.
         weights: ``(m,)`` at least 0; None means 1 each. Weighing a row is the same as repeating it.
-        missing: what unranked items mean.
+        missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.
 
             * "raise": an error.
             * "interleaving": anything. The items of a row were ranked among themselves (a sub-ranking).
             * "topk": less preferred than all ranked items: every choice was among all items not yet placed.
+
+            Or one of the last two for each ranking, ``(m,)``.
         prior: :math:`\alpha`, at least 0, in the unit of the weights: multiply both to change the unit.
         method: "newton", or "mm" for Hunter's minorisation-maximisation, whose steps cost less and need no n x n
             matrix, but are many more.
@@ -105,41 +109,41 @@ def fit_plackett_luce(
         TypeError: scores or weights that are not real numbers.
 
     Warns:
-        RuntimeWarning: the fit stopped before the derivatives were small enough.
+        ConvergenceWarning: the fit stopped before the derivatives were small enough.
 
     Example:
         >>> fit = fit_plackett_luce(np.array([[2.0, 1.0]] * 3 + [[1.0, 2.0]]))
         >>> np.exp(fit.logits[0] - fit.logits[1]).round(6).item()
         3.0
     """
-    check_choice(missing, "missing", MISSING)
     check_choice(method, "method", METHODS)
     check_finite(prior, "prior", 0)
     check_finite(tol, "tol", 0)
     check_count(max_iter, "max_iter", least=0)
-    scores, origin = as_scores(X, "X")
-    if scores.ndim != 2:
-        raise ValueError(f"X has shape {tuple(scores.shape)}; expected one matrix (rankings, items)")
-    weight = as_weights(weights, scores).detach()
+    rankings = as_rankings(X, missing=missing, remedy=REMEDY, legal=MISSING)
+    if rankings.ndim != 2:
+        raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix (rankings, items)")
+    weight = as_weights(weights, rankings.ranks).detach()
     if weight.ndim != 1:
         raise ValueError(f"weights has shape {tuple(weight.shape)}; expected one weight for each ranking")
     found: list[PlackettLuceFit] = []
 
-    def search(scores: Tensor, weight: Tensor) -> Tensor:
-        ranks, _ = dense_ranks(scores, REMEDY if missing == "raise" else "allow", "X")
+    def search(ranks: Tensor, weight: Tensor) -> Tensor:
         refuse_ties(ranks, "X", UNTIED)
         used = weight > 0
-        choices, weight = choices_of(ranks[used], missing), weight[used]
+        topk = rankings.meaning.topk
+        choices = choices_of(ranks[used], rankings.meaning._replace(topk=None if topk is None else topk[used]))
         if prior == 0:
             refuse_no_maximum(choices)
-        problem = _Problem(_in_blocks(choices, weight), float(prior))
-        worths = torch.full((scores.shape[-1],), 1 / scores.shape[-1], dtype=torch.float64, device=scores.device)
+        problem = _Problem(_in_blocks(choices, weight[used]), float(prior))
+        n = ranks.shape[-1]
+        worths = torch.full((n,), 1 / n, dtype=torch.float64, device=ranks.device)
         found.append(_ascend(problem, worths, method, float(weight.sum()), tol, max_iter))
         return found[0].logits
 
-    logits = plainly(search, scores, weight)
+    logits = plainly(search, rankings.ranks, weight)
     fit = found[0]._replace(logits=not_followed(logits, X, weights, by="fit_plackett_luce"))
-    return fit._replace(**{name: origin.wrap(getattr(fit, name)) for name in _ARRAYS})
+    return fit._replace(**{name: rankings.origin.wrap(getattr(fit, name)) for name in _ARRAYS})
 
 
 _ARRAYS = ("logits", "covariance", "standard_errors")
@@ -204,10 +208,9 @@ def _ascend(problem: _Problem, worths: Tensor, method: str, total: float, tol: f
         n_iter += 1
     slope = float(problem.gradient(statistics, worths).abs().max())
     if slope > tol:
-        warn(
+        warn_not_converged(
             f"Plackett-Luce did not converge in {n_iter} steps: the largest derivative is {slope:.3g}, "
-            f"{tol:.3g} was asked for; raise max_iter or tol",
-            RuntimeWarning,
+            f"{tol:.3g} was asked for; raise max_iter or tol"
         )
     covariance = inverse_information(problem.information(statistics, worths))
     logits = worths.log()
@@ -216,10 +219,12 @@ def _ascend(problem: _Problem, worths: Tensor, method: str, total: float, tol: f
         covariance=covariance,
         standard_errors=covariance.diagonal().sqrt(),
         log_likelihood=float(statistics.log_likelihood),
-        objective=objective,
         gradient=slope / total,
+        objective=tuple(objective),
+        losses=(-objective[-1],),
         n_iter=n_iter,
         converged=slope <= tol,
+        reason="tolerance" if slope <= tol else "max_iter",
     )
 
 

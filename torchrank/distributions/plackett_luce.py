@@ -9,6 +9,7 @@ from torch.distributions import constraints
 from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, choices_of, log_prob
 from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.missing import Meaning
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
@@ -78,7 +79,7 @@ class PlackettLuce(RankingDistribution):
         Rankings of no item, and of one item out of those on offer, have probability 1.
         """
         ranks = self.ranks_of(value, REMEDY if self.missing == "raise" else "allow", UNTIED)
-        logs = log_prob(choices_of(ranks, self.missing), self.logits)
+        logs = log_prob(choices_of(ranks, Meaning(self.missing)), self.logits)
         return without_gradient(logs, value, what="probabilities of rankings are")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:

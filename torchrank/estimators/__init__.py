@@ -11,20 +11,16 @@ from torchrank.estimators.clustering import KernelKMeans, RankingKMeans
 from torchrank.estimators.features import KendallFeatures
 from torchrank.estimators.kronecker import KroneckerRLS
 from torchrank.estimators.kronecker_cv import KroneckerRLSCV
-from torchrank.estimators.label_ranking_baselines import (
-    KMeansRankClusterer,
-    NaiveKMeansClusterer,
-    OneRank,
-    RankClusteringTree,
-)
+from torchrank.estimators.label_ranking_baselines import KMeansRank, NaiveKMeans, OneRank
+from torchrank.estimators.label_ranking_mm_pl import MMPL
+from torchrank.estimators.label_ranking_trees import RankClusteringTree, RankTree
 from torchrank.estimators.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
-from torchrank.estimators.mm_pl import MMPLClusterer
-from torchrank.estimators.rank_tree import RankTreeClusterer
 
 __all__ = [
+    "MMPL",
     "AllPairsMajorityVote",
     "GramNormalizer",
-    "KMeansRankClusterer",
+    "KMeansRank",
     "KendallFeatures",
     "KernelFisherDiscriminant",
     "KernelGaussianMixture",
@@ -32,12 +28,11 @@ __all__ = [
     "KernelMallowsMixture",
     "KroneckerRLS",
     "KroneckerRLSCV",
-    "MMPLClusterer",
     "MallowsMixture",
-    "NaiveKMeansClusterer",
+    "NaiveKMeans",
     "OneRank",
     "RankClusteringTree",
-    "RankTreeClusterer",
+    "RankTree",
     "RankingKMeans",
     "TSPSelector",
     "TopScoringPairs",

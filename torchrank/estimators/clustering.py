@@ -14,9 +14,10 @@ from sklearn.utils.validation import (
 )
 
 from torchrank import clustering
+from torchrank._docs import shares_arguments
 from torchrank.clustering.points import CHOOSE_KERNEL
 from torchrank.estimators.border import check_scores, takes_unranked
-from torchrank.estimators.fitting import all_or_nothing
+from torchrank.estimators.fitting import ATTRIBUTES, all_or_nothing, keep_evidence
 from torchrank.rankings.arrays import refuse_masks
 from torchrank.rankings.surroundings import in_plain_surroundings
 
@@ -51,8 +52,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
             fit = self.model_.fit(
                 X, weights, generator=torch.Generator().manual_seed(seed), progress=bool(self.verbose)
             )
-            self.converged_, self.n_iter_ = fit.converged, fit.n_iter
-            self.trace_, self.objectives_ = np.array(fit.trace), np.array(fit.objectives)
+            keep_evidence(self, fit)
             self._keep(fit, X)
         return self
 
@@ -104,10 +104,11 @@ class _KMeans(RankingClusterer):
     """What the two kinds of k-means learn."""
 
     def _keep(self, fit: clustering.KMeansFit, X: np.ndarray) -> None:
-        self.labels_, self.objective_ = fit.labels, fit.objective
+        self.labels_ = fit.labels
 
 
 @in_plain_surroundings
+@shares_arguments(ATTRIBUTES)
 class KernelKMeans(_KMeans):
     """Kernel k-means on rankings; see :class:`torchrank.KernelKMeans` for what it minimises.
 
@@ -124,11 +125,11 @@ class KernelKMeans(_KMeans):
 
     Attributes:
         labels_: ``(m,)`` cluster of each training row.
-        objective_: weighted sum of squared distances to the centres.
-        objectives_: of all starts.
-        trace_: the objective after each iteration of the start that was kept.
-        converged_: whether that start ended before ``max_iter``.
-        n_iter_: its iterations.
+        objective_: {objective} the weighted sum of squared distances to the centers.
+        losses_: {losses}
+        n_iter_: {n_iter}
+        converged_: {converged}
+        reason_: {reason}
         model_: the module.
         n_features_in_: columns of ``X``.
     """
@@ -156,6 +157,7 @@ class KernelKMeans(_KMeans):
 
 
 @in_plain_surroundings
+@shares_arguments(ATTRIBUTES)
 class RankingKMeans(_KMeans):
     """k-means with central rankings; see :class:`torchrank.RankingKMeans` for what it minimises.
 
@@ -172,11 +174,11 @@ class RankingKMeans(_KMeans):
     Attributes:
         cluster_centers_: ``(n_clusters, n)`` central rankings, scores from 0 to n - 1.
         labels_: ``(m,)`` cluster of each training row.
-        objective_: weighted number of item pairs that rows and their centres order differently.
-        objectives_: of all starts.
-        trace_: the objective after each iteration of the start that was kept.
-        converged_: whether that start ended before ``max_iter``.
-        n_iter_: its iterations.
+        objective_: {objective} the weighted number of item pairs that rows and their centers order differently.
+        losses_: {losses}
+        n_iter_: {n_iter}
+        converged_: {converged}
+        reason_: {reason}
         model_: the module.
         n_features_in_: columns of ``X``.
     """

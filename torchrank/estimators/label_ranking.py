@@ -4,21 +4,23 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
 
 from torchrank.estimators.border import RANK, check_features, refuse_words
-from torchrank.estimators.fitting import all_or_nothing
+from torchrank.estimators.fitting import all_or_nothing, keep_evidence
+from torchrank.evidence import Evidence
 from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.rankings.arrays import from_array, refuse_masks
 from torchrank.rankings.surroundings import in_plain_surroundings
 
 
 @in_plain_surroundings
-class LabelRankingClusterer(BaseEstimator):
-    """What the estimators share: K regions of feature space with a central ranking of L labels each.
+class LabelRanker(BaseEstimator):
+    """What the estimators share: rankings of L labels predicted from features, by K regions with a ranking each.
 
     ``X`` is ``(N, d)`` and finite. ``Y`` is ``(N, L)`` scores, larger = preferred, NaN = not ranked; rows without any
     label are allowed. Orders (lists of labels, best first) are not scores, although ``0 ... L - 1`` would pass for
@@ -26,51 +28,71 @@ class LabelRankingClusterer(BaseEstimator):
     tell what a table holds, look at a row whose favourite is known: in scores its column has the largest number, in
     ranks the smallest, and in orders its own index stands first.
 
+    At the end of a ``Pipeline`` its ``predict`` gives the rankings and its ``score`` the mean Kendall tau, by which
+    ``GridSearchCV`` and ``cross_val_score`` choose too; labels of ``Y`` that are NaN are left out of it.
+
     Attributes:
+        model_: what was fitted, with methods for tensors of the same names.
         central_rankings_: ``(K, L)`` scores of the central rankings, K down to the number of regions found.
         labels_: ``(N,)`` clusters of the training rows.
+        objective_: what was optimized, after each iteration of the start that was kept; empty without iterations.
+        losses_: what each start came to, the lower the better.
+        n_iter_: iterations of the start that was kept.
+        converged_: whether it ended as it should, and not for want of iterations.
+        reason_: why it ended: "tolerance", "max_iter", "closed form", or what the estimator says.
         n_features_in_: d.
         feature_names_in_: ``(d,)`` names of the features, where ``X`` has column names that are all strings.
         label_names_in_: ``(L,)`` names of the labels, where ``Y`` has column names that are all strings.
     """
 
-    def fit(self, X: Any, Y: Any) -> "LabelRankingClusterer":
+    def fit(self, X: Any, Y: Any) -> "LabelRanker":
         """Learn from features and label scores.
+
+        Args:
+            X: ``(N, d)`` features.
+            Y: ``(N, L)`` scores, larger = preferred, NaN = not ranked.
 
         Raises:
             ValueError: features that are not finite, fewer than two labels, no row that ranks two labels, or ties where
                 the model has none.
+
+        Warns:
+            ConvergenceWarning: scikit-learn's, of iterations that were cut short.
         """
         with all_or_nothing(self):
             X, Y = self._validated(X, Y)
             seed = int(check_random_state(getattr(self, "random_state", None)).randint(2**31 - 1))
             features = from_array(X, "X")
-            self.model_ = self._fitted(features, from_array(Y, "Y"), seed)
+            self.model_, evidence = self._fitted(features, from_array(Y, "Y"), torch.Generator().manual_seed(seed))
+            keep_evidence(self, evidence)
             self.labels_ = self.model_.predict_cluster(features).numpy()
             self.central_rankings_ = self._central_scores()
         return self
 
-    def fit_predict(self, X: Any, Y: Any) -> np.ndarray:
-        """Learn, and return the clusters ``(N,)`` of the same rows."""
-        return self.fit(X, Y).labels_
-
     def predict(self, X: Any) -> np.ndarray:
-        """Clusters ``(N,)`` of features, by the features alone."""
-        features = self._features(X)
-        return self.model_.predict_cluster(features).numpy()
-
-    def predict_ranking(self, X: Any) -> np.ndarray:
-        """Scores ``(N, L)`` of predicted rankings, larger = preferred."""
+        """Scores ``(N, L)`` of the rankings predicted for features ``(N, d)``, larger = preferred."""
         features = self._features(X)
         return self.model_.predict(features).detach().numpy()
+
+    def predict_cluster(self, X: Any) -> np.ndarray:
+        """Clusters ``(N,)`` of features ``(N, d)``: rows of ``central_rankings_``."""
+        features = self._features(X)
+        return self.model_.predict_cluster(features).numpy()
 
     def score(self, X: Any, Y: Any) -> float:
         """Mean Kendall tau between true and predicted rankings, over pairs of labels that the true ones order.
 
+        Args:
+            X: ``(N, d)`` features.
+            Y: ``(N, L)`` scores; labels that are NaN, and rows that order no pair, are left out.
+
+        Returns:
+            1 is perfect, 0 is chance, -1 is the reverse: 1 - 2 loss_LR.
+
         Raises:
             ValueError: labels other than those that were fitted, or in another order.
         """
-        predicted = self.predict_ranking(X)
+        predicted = self.predict(X)
         self._check_label_names(Y)
         true = _label_scores(Y)
         if true.shape[1] != predicted.shape[1]:
@@ -81,8 +103,8 @@ class LabelRankingClusterer(BaseEstimator):
         return label_ranking_tau(true, predicted)
 
     @abstractmethod
-    def _fitted(self, X: Tensor, Y: Tensor, seed: int) -> Any:
-        """A model with ``predict``, ``predict_cluster`` and ``central_orders``."""
+    def _fitted(self, X: Tensor, Y: Tensor, generator: torch.Generator) -> tuple[Any, Evidence]:
+        """A model with ``predict``, ``predict_cluster`` and ``central_orders``, and how its fit went."""
 
     def _validated(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         if Y is None:
@@ -124,7 +146,8 @@ class LabelRankingClusterer(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
         return tags
 
 

@@ -7,8 +7,10 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from torchrank import mixtures
+from torchrank._docs import shares_arguments
 from torchrank.distributions.fit_mallows import MOST_LAM
 from torchrank.estimators.clustering import RankingClusterer
+from torchrank.estimators.fitting import ATTRIBUTES
 from torchrank.mixtures.em import MixtureFit
 from torchrank.rankings.surroundings import in_plain_surroundings
 
@@ -19,6 +21,7 @@ COMPLETE = (
 
 
 @in_plain_surroundings
+@shares_arguments(ATTRIBUTES)
 class RankingMixture(DensityMixin, RankingClusterer):
     """Methods that all mixtures have, named as those of ``sklearn.mixture.GaussianMixture``."""
 
@@ -54,6 +57,7 @@ class RankingMixture(DensityMixin, RankingClusterer):
 
 
 @in_plain_surroundings
+@shares_arguments(ATTRIBUTES)
 class MallowsMixture(RankingMixture):
     """Mixture of Mallows distributions of total rankings; see :class:`torchrank.MallowsMixture`.
 
@@ -74,10 +78,11 @@ class MallowsMixture(RankingMixture):
         lam_: ``(n_components,)`` concentrations.
         labels_: ``(m,)`` most probable component of each training row.
         log_likelihood_: weighted log-likelihood of the training rows.
-        trace_: the objective, here the same, after each iteration of the start that was kept.
-        objectives_: the last objective of all starts.
-        converged_: whether that start ended before ``max_iter``.
-        n_iter_: its iterations.
+        objective_: {objective} the log-likelihood.
+        losses_: {losses}
+        n_iter_: {n_iter}
+        converged_: {converged}
+        reason_: {reason}
         model_: the module.
         n_features_in_: number of items.
     """
@@ -114,6 +119,7 @@ class MallowsMixture(RankingMixture):
 
 
 @in_plain_surroundings
+@shares_arguments(ATTRIBUTES)
 class KernelMallowsMixture(RankingMixture):
     """Mixture of kernel Mallows distributions of up to 7 items; see :class:`torchrank.KernelMallowsMixture`.
 
@@ -132,10 +138,11 @@ class KernelMallowsMixture(RankingMixture):
         theta_: ``(n_components, n(n-1)/2)`` natural parameters.
         labels_: ``(m,)`` most probable component of each training row.
         log_likelihood_: weighted log-likelihood of the training rows.
-        trace_: log-likelihood less penalty after each iteration of the start that was kept.
-        objectives_: the last objective of all starts.
-        converged_: whether that start ended before ``max_iter``.
-        n_iter_: its iterations.
+        objective_: {objective} the log-likelihood less the penalty.
+        losses_: {losses}
+        n_iter_: {n_iter}
+        converged_: {converged}
+        reason_: {reason}
         model_: the module.
         n_features_in_: number of items.
     """
@@ -170,6 +177,7 @@ class KernelMallowsMixture(RankingMixture):
 
 
 @in_plain_surroundings
+@shares_arguments(ATTRIBUTES)
 class KernelGaussianMixture(RankingMixture):
     """Mixture of Gaussians in a kernel's feature space; see :class:`torchrank.KernelGaussianMixture`.
 
@@ -191,10 +199,11 @@ class KernelGaussianMixture(RankingMixture):
         lam_: ``(n_components,)`` concentrations, 1 / (2 lam) being the variance.
         labels_: ``(m,)`` most probable component of each training row.
         log_likelihood_: weighted log-likelihood of the training rows.
-        trace_: the objective, here the same, after each iteration of the start that was kept.
-        objectives_: the last objective of all starts.
-        converged_: whether that start ended before ``max_iter``.
-        n_iter_: its iterations.
+        objective_: {objective} the log-likelihood.
+        losses_: {losses}
+        n_iter_: {n_iter}
+        converged_: {converged}
+        reason_: {reason}
         model_: the module.
         n_features_in_: columns of ``X``.
     """

@@ -1,25 +1,30 @@
 """Baselines of supervised clustering by label rankings: Grbovic et al. (2013), Section 3.2."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from torchrank._repr import short_repr
+from torchrank._warnings import warn_not_converged
+from torchrank.clustering.kmeans import Cells, kmeans
 from torchrank.distributions.fit_plackett_luce import fit_plackett_luce
-from torchrank.label_ranking.features import check_distances, check_finite_features, check_n_features, warn_of_scales
+from torchrank.evidence import Evidence
+from torchrank.label_ranking.features import warn_of_scales
 from torchrank.label_ranking.gates import nearest
 from torchrank.label_ranking.rank_clusters import ebms, k_o_means, most_frequent
-from torchrank.label_ranking.rank_tree import LOOKAHEAD, RankTree, tree_with_centers
-from torchrank.label_ranking.rankings import strict_scores, untied_ranks
-from torchrank.label_ranking.start import feature_cells
-from torchrank.label_ranking.training import Training
+from torchrank.label_ranking.rank_tree import LOOKAHEAD, Growth, RankTree, closed_form, tree_with_centers
+from torchrank.label_ranking.rankings import untied_label_ranks
+from torchrank.label_ranking.training import TrainingRows
+from torchrank.rankings.features import check_distances, check_finite_features, check_n_features
+from torchrank.rankings.orders import total_scores
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice, check_count
 
 CENTERS = ("mallows", "plackett-luce")
 RANK_CLUSTERINGS = {"naive": most_frequent, "ebms": ebms, "k-o-means": k_o_means}
 _PRIOR = 0.1  # of Plackett-Luce scores, so that they exist
+_MOVING = 1e-3  # share of rows that still change clusters when K-means ends
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class FeatureClusters:
 
     means: Tensor  # (K, d)
     centers: Tensor  # (K, L) scores, larger = preferred
+    evidence: Evidence  # of K-means, whose objective is the sum of squared distances; of one cluster its loss alone
 
     __repr__ = short_repr
 
@@ -63,13 +69,22 @@ def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
     Raises:
         ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels.
     """
-    rows = Training(X, Y)
-    return FeatureClusters(X.mean(0, keepdim=True), strict_scores(rows.votes.sum(0, keepdim=True)).to(X.device))
+    rows = TrainingRows.on_cpu(X, Y)
+    center = total_scores(rows.votes.sum(0, keepdim=True))
+    loss = rows.loss(torch.zeros(len(X), dtype=torch.int64), center)
+    return FeatureClusters(X.mean(0, keepdim=True), center.to(X.device), closed_form(loss))
 
 
 @in_plain_surroundings
 def kmeans_then_rank(
-    X: Tensor, Y: Tensor, n_clusters: int, *, center: str = "mallows", n_starts: int = 3, seed: int | None = None
+    X: Tensor,
+    Y: Tensor,
+    n_clusters: int,
+    *,
+    center: str = "mallows",
+    n_init: int = 3,
+    max_iter: int = 300,
+    generator: torch.Generator | None = None,
 ) -> FeatureClusters:
     """K-means on the features, then a central ranking for each cluster.
 
@@ -79,40 +94,45 @@ def kmeans_then_rank(
         n_clusters: K.
         center: "mallows", Borda votes as the usual stand-in for its maximum likelihood; or "plackett-luce", which
             refuses ties.
-        n_starts: starts of K-means.
-        seed: of the starts.
+        n_init: starts of K-means, of which the best is kept.
+        max_iter: most iterations of a start.
+        generator: source of the random starts.
 
     Returns:
         The means of features, and a central ranking for each: a new row gets the ranking of the nearest mean (Grbovic
         et al., 2013, Section 3.2).
 
     Raises:
-        ValueError: as :func:`one_rank`; ``n_clusters`` below 1, an unknown ``center``, tied labels for "plackett-luce".
+        ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels; numbers below 1,
+            an unknown ``center``, tied labels for "plackett-luce".
 
     Warns:
+        ConvergenceWarning: ``max_iter`` was not enough.
         UserWarning: features on very different scales, or below 1e-6 all of them.
     """
     check_choice(center, "center", CENTERS)
-    check_count(n_clusters, "n_clusters", least=1)
-    check_count(n_starts, "n_starts", least=1)
-    rows = Training(X, Y)
-    check_distances(X)
-    warn_of_scales(X)
+    rows = _checked_rows(X, Y, n_clusters)
     if center == "plackett-luce":
-        untied_ranks(Y, "Y")
-    means, cluster = feature_cells(X, n_clusters, _generator(X, seed), n_starts=n_starts)
+        untied_label_ranks(Y)
+    cells = _feature_cells(X, n_clusters, n_init, max_iter, generator)
     everyone = rows.votes.mean(0).expand(n_clusters, -1)
-    scores = rows.central_scores(cluster.cpu(), everyone)
+    scores = rows.central_scores(cells.labels.cpu(), everyone)
     if center == "plackett-luce":
-        fits = [fit_plackett_luce(Y[cluster == k], missing="interleaving", prior=_PRIOR) for k in cluster.unique()]
-        for k, fit in zip(cluster.unique().tolist(), fits, strict=True):
+        for k in cells.labels.unique().tolist():
+            fit = fit_plackett_luce(Y[cells.labels == k], missing="interleaving", prior=_PRIOR)
             scores[k] = torch.as_tensor(fit.logits)
-    return FeatureClusters(means, strict_scores(scores).to(X.device))
+    return FeatureClusters(cells.centers, total_scores(scores).to(X.device), cells.evidence)
 
 
 @in_plain_surroundings
 def naive_kmeans(
-    X: Tensor, Y: Tensor, n_clusters: int, *, n_starts: int = 3, seed: int | None = None
+    X: Tensor,
+    Y: Tensor,
+    n_clusters: int,
+    *,
+    n_init: int = 3,
+    max_iter: int = 300,
+    generator: torch.Generator | None = None,
 ) -> FeatureClusters:
     """K-means on features and label positions together; new rows go to the nearest mean by their features alone.
 
@@ -122,31 +142,50 @@ def naive_kmeans(
         X: ``(N, d)`` features.
         Y: ``(N, L)`` scores, NaN = not ranked.
         n_clusters: K.
-        n_starts: starts of K-means.
-        seed: of the starts.
+        n_init: starts of K-means, of which the best is kept.
+        max_iter: most iterations of a start.
+        generator: source of the random starts.
 
     Returns:
         The means of features, and for each the labels in the order of their mean positions (Grbovic et al., 2013,
         Section 3.2).
 
     Raises:
-        ValueError: as :func:`one_rank`; ``n_clusters`` below 1.
+        ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels; numbers below 1.
 
     Warns:
+        ConvergenceWarning: ``max_iter`` was not enough.
         UserWarning: features on very different scales, or below 1e-6 all of them.
     """
+    rows = _checked_rows(X, Y, n_clusters)
+    both = torch.cat([X, _positions(rows).to(X)], dim=1)
+    means, _, evidence = _feature_cells(both, n_clusters, n_init, max_iter, generator)
+    d = X.shape[1]
+    return FeatureClusters(means[:, :d].contiguous(), total_scores(-means[:, d:]), evidence)
+
+
+def _checked_rows(X: Tensor, Y: Tensor, n_clusters: int) -> TrainingRows:
     check_count(n_clusters, "n_clusters", least=1)
-    check_count(n_starts, "n_starts", least=1)
-    rows = Training(X, Y)
+    rows = TrainingRows.on_cpu(X, Y)
     check_distances(X)
     warn_of_scales(X)
-    both = torch.cat([X, _positions(rows).to(X)], dim=1)
-    means, _ = feature_cells(both, n_clusters, _generator(X, seed), n_starts=n_starts)
-    d = X.shape[1]
-    return FeatureClusters(means[:, :d].contiguous(), strict_scores(-means[:, d:]))
+    return rows
 
 
-def _positions(rows: Training) -> Tensor:
+def _feature_cells(X: Tensor, n_clusters: int, n_init: int, max_iter: int, generator: torch.Generator | None) -> Cells:
+    """Cells of features; a warning where K-means was cut short."""
+    check_count(n_init, "n_init", least=1)
+    check_count(max_iter, "max_iter", least=1)
+    cells = kmeans(X, n_clusters, n_init=n_init, max_iter=max_iter, moving=_MOVING, generator=generator)
+    if not cells.evidence.converged:
+        warn_not_converged(
+            f"K-means did not converge in {max_iter} iterations: in the last one more than {_MOVING:.1%} of the rows "
+            "changed clusters; raise max_iter"
+        )
+    return cells
+
+
+def _positions(rows: TrainingRows) -> Tensor:
     """Positions of labels among the ranked ones, 1 for the best; the mean position for unranked labels."""
     top = rows.ranks.amax(1, keepdim=True)
     return torch.where(rows.ranks >= 0, 1.0 + top - rows.ranks, (1 + rows.ranks.shape[1]) / 2)
@@ -162,7 +201,7 @@ def rank_clustering_tree(
     min_leaf: int = 5,
     lookahead: float = LOOKAHEAD,
     validation: tuple[Tensor, Tensor] | None = None,
-    seed: int | None = None,
+    generator: torch.Generator | None = None,
     progress: bool = False,
 ) -> RankTree:
     """Cluster the rankings without looking at features, then grow a decision tree with the central rankings found.
@@ -172,26 +211,34 @@ def rank_clustering_tree(
         Y: ``(N, L)`` scores, NaN = not ranked.
         n_clusters: K.
         method: "naive", the most frequent rankings; "ebms", blurring mean-shift (Meilă and Bao, 2010); "k-o-means",
-            K-means with Kendall distances and Borda centres (Kamishima and Akaho, 2009).
+            K-means with Kendall distances and Borda centers (Kamishima and Akaho, 2009).
         min_leaf: fewest rows of a leaf.
-        lookahead: see :func:`torchrank.label_ranking.rank_tree.rank_tree`.
+        lookahead: how many times the variance that chance would a split has to explain where none lowers the loss; 0
+            for no such splits.
         validation: other features and scores, to prune by.
-        seed: of K-o'means.
+        generator: source of the start of K-o'means, and of the rankings that blurring looks at.
         progress: show a progress bar of what the clustering tries.
 
     Returns:
         The tree, whose ``predict`` gives the central ranking of a row's leaf (Grbovic et al., 2013, Section 3.2).
 
     Raises:
-        ValueError: as :func:`one_rank`; ``n_clusters`` below 1, an unknown ``method``.
+        ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels; numbers below 1,
+            an unknown ``method``.
+
+    Warns:
+        ConvergenceWarning: "k-o-means" did not end within 100 iterations.
     """
     check_choice(method, "method", tuple(RANK_CLUSTERINGS))
     check_count(n_clusters, "n_clusters", least=1)
-    centers = RANK_CLUSTERINGS[method](Training(X, Y), n_clusters, seed, progress)
-    return tree_with_centers(X, Y, centers, min_leaf=min_leaf, lookahead=lookahead, validation=validation)
-
-
-def _generator(X: Tensor, seed: int | None) -> torch.Generator:
-    generator = torch.Generator(device=X.device)
-    generator.manual_seed(int(torch.randint(2**31, ())) if seed is None else seed)
-    return generator
+    rows, growth = TrainingRows.on_cpu(X, Y), Growth.checked(X, Y, min_leaf, lookahead, validation)
+    found = RANK_CLUSTERINGS[method](rows, n_clusters, generator, progress)
+    tree = tree_with_centers(rows, found.centers, growth)
+    evidence = replace(tree.evidence, n_iter=found.n_iter, converged=found.converged)
+    if not found.converged:
+        evidence = replace(evidence, reason="max_iter")
+        warn_not_converged(
+            f"method={method!r} did not converge in {found.n_iter} iterations: rows still change clusters, and the "
+            "central rankings are those of the last one; choose another n_clusters or method"
+        )
+    return replace(tree, evidence=evidence).to(X.device)

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 
-class Mixture(NamedTuple):
-    """Parameters of the mixture."""
+class PrototypeMixture(NamedTuple):
+    """Parameters of MM-PL: a mixture of Plackett-Luce laws, gated by prototypes."""
 
     prototypes: Tensor  # (M, d)
     membership: Tensor  # (M,) int64, the cluster of each prototype
@@ -15,33 +15,33 @@ class Mixture(NamedTuple):
     sigma: Tensor  # width of the gate
 
 
-def log_gates(X: Tensor, mixture: Mixture) -> Tensor:
+def log_gates(X: Tensor, mixture: PrototypeMixture) -> Tensor:
     """Log-probabilities ``(N, K)`` of the clusters, equation 21; minus infinity for one without prototypes."""
     return log_sums(_log_affinities(X, mixture), mixture.membership, len(mixture.logits)).log_softmax(-1)
 
 
-def prototype_shares(X: Tensor, mixture: Mixture) -> tuple[Tensor, Tensor]:
+def prototype_shares(X: Tensor, mixture: PrototypeMixture) -> tuple[Tensor, Tensor]:
     """Log-probabilities ``(N, K)`` of the clusters, and probabilities ``(N, M)`` of prototypes within their cluster."""
     near = _log_affinities(X, mixture)
     sums = log_sums(near, mixture.membership, len(mixture.logits))
     return sums.log_softmax(-1), (near - sums[:, mixture.membership]).exp()
 
 
-def _log_affinities(X: Tensor, mixture: Mixture) -> Tensor:
+def _log_affinities(X: Tensor, mixture: PrototypeMixture) -> Tensor:
     behind = squared_distances(X, mixture.prototypes)
     behind = behind - behind.detach().amin(-1, keepdim=True)  # so that one is 0 however small sigma
     return -behind / 2 / mixture.sigma / mixture.sigma
 
 
 def squared_distances(X: Tensor, centers: Tensor) -> Tensor:
-    """Squared Euclidean distances ``(N, M)``, from products; the origin is moved among the centres for precision."""
+    """Squared Euclidean distances ``(N, M)``, from products; the origin is moved among the centers for precision."""
     origin = centers.detach().mean(0)
     x, m = X - origin, centers - origin
     return x.square().sum(-1, keepdim=True) - 2 * x @ m.T + m.square().sum(-1)
 
 
 def nearest(X: Tensor, centers: Tensor) -> Tensor:
-    """The nearest centre ``(N,)`` of each row, int64; the origin is moved among the centres for precision."""
+    """The nearest center ``(N,)`` of each row, int64; the origin is moved among the centers for precision."""
     origin = centers.detach().mean(0)
     return nearest_about_origin(X - origin, centers - origin)
 

@@ -7,11 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from torchrank.distributions.choices import log_prob
-from torchrank.label_ranking.features import check_distances, check_n_features, check_tensor
 from torchrank.label_ranking.fit import MMPLFit, fit_mixture
-from torchrank.label_ranking.gates import Mixture, log_gates, nearest
-from torchrank.label_ranking.rankings import Missing, label_choices, strict_scores, untied_ranks
+from torchrank.label_ranking.gates import PrototypeMixture, log_gates, nearest
+from torchrank.label_ranking.rankings import label_choices, untied_label_ranks
 from torchrank.label_ranking.settings import EMSettings
+from torchrank.rankings.features import check_distances, check_n_features, check_tensor
+from torchrank.rankings.missing import Missing
+from torchrank.rankings.orders import total_scores
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice, check_count
 
@@ -28,7 +30,7 @@ class MMPL(nn.Module):
     24 of Grbovic, Djuric, Guo and Vucetic, Machine Learning 93 (2013), doi:10.1007/s10994-013-5374-3. The
     log-likelihood of their equation 25 is the sum of :meth:`log_prob`, without the sign printed there.
 
-    Train it by any optimiser on ``-model.log_prob(X, Y).mean()``, or by :meth:`fit`, which is expectation-maximisation
+    Train it by any optimizer on ``-model.log_prob(X, Y).mean()``, or by :meth:`fit`, which is expectation-maximization
     and much faster.
 
     Args:
@@ -103,19 +105,19 @@ class MMPL(nn.Module):
             X: ``(N, d)`` features.
             Y: ``(N, L)`` scores without ties, larger = preferred, NaN = not ranked. Rows with fewer than two labels are
                 certain: 0.
-            missing: "interleaving", where unranked labels may stand anywhere (equation 13); "topk", where they stand
-                below all ranked ones, so that they stay in the denominators; or an ``(N,)`` bool tensor, True for
-                top-k rows.
+            missing: "interleaving", where unranked labels may stand anywhere (equation 13), or "topk", where they stand
+                below all ranked ones, so that they stay in the denominators; or a list or array of N such words, one a
+                row.
 
         Raises:
-            ValueError: ties, a number of labels other than L, or features that are not finite.
+            ValueError: ties, a number of labels other than L, features that are not finite, unknown words.
         """
         return self._joint(X, Y, missing).logsumexp(-1)
 
     def ranking_log_probs(self, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
-        """Log-probabilities ``(N, K)`` of label rankings in each cluster; equation 23. See :meth:`log_prob`."""
+        """Log-probabilities ``(N, K)`` of label rankings ``(N, L)`` in each cluster: equation 23."""
         self._check_scores(Y)
-        return log_prob(label_choices(untied_ranks(Y, "Y"), missing), self.mixture().logits[:, None, :]).T
+        return log_prob(label_choices(untied_label_ranks(Y), missing), self.mixture().logits[:, None, :]).T
 
     def responsibilities(self, X: Tensor, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
         """Probabilities ``(N, K)`` of the clusters given features and rankings: the E-step, equation 29."""
@@ -135,7 +137,7 @@ class MMPL(nn.Module):
         """
         check_choice(method, "method", PREDICTIONS)
         if method == "nearest":
-            return strict_scores(self.logits.detach()).to(self.mixture().logits)[self.predict_cluster(X)]
+            return total_scores(self.logits.detach()).to(self.mixture().logits)[self.predict_cluster(X)]
         logits = self.mixture().logits
         beats = torch.sigmoid(logits[:, :, None] - logits[:, None, :]).sum(-1) - 0.5  # not itself
         return self(X).exp() @ beats
@@ -154,22 +156,22 @@ class MMPL(nn.Module):
         *,
         missing: Missing = "interleaving",
         validation: tuple[Tensor, Tensor] | None = None,
-        seed: int | None = None,
+        generator: torch.Generator | None = None,
         progress: bool = False,
     ) -> MMPLFit:
-        """Fit by expectation-maximisation; parameters are replaced, whatever they were.
+        """Fit by expectation-maximization; parameters are replaced, whatever they were.
 
         Args:
             X: ``(N, d)`` features, on a common scale.
             Y: ``(N, L)`` scores without ties, NaN = not ranked. Rows with fewer than two labels stay and teach nothing.
             settings: None means :class:`EMSettings`' defaults; ``EMSettings.paper()`` those of the publication.
-            missing: see :meth:`log_prob`.
+            missing: "interleaving" or "topk", or such a word for every row, as for :meth:`log_prob`.
             validation: features and scores of other rows, by which to choose among starts.
-            seed: of starts and shuffles.
+            generator: source of starts and shuffles.
             progress: show a progress bar of the passes over the rows, with the log-likelihood.
 
         Returns:
-            Evidence: log-likelihood of each pass, loss of each start, whether and why it ended.
+            The evidence: the objective is the mean log-likelihood in each pass, losses are loss_LR of each start.
 
         Raises:
             ValueError: features that are not finite, ties, no row that ranks two labels, sizes that do not fit.
@@ -185,19 +187,18 @@ class MMPL(nn.Module):
             raise TypeError(f"settings is {type(settings).__name__}; expected torchrank.EMSettings(...) or None")
         K, M = len(self.logits), len(self.prototypes)
         chosen = EMSettings() if settings is None else settings
-        mixture, evidence = fit_mixture(
-            X, Y, K, M, chosen, missing=missing, validation=validation, seed=seed, progress=progress
-        )
+        options: dict[str, Any] = {"validation": validation, "generator": generator, "progress": progress}
+        mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=missing, **options)
         self.prototypes.copy_(mixture.prototypes)
         self.membership.copy_(mixture.membership)
         self.logits.copy_(mixture.logits)
         self.sigma = float(mixture.sigma)
         return evidence
 
-    def mixture(self) -> Mixture:
+    def mixture(self) -> PrototypeMixture:
         """The parameters as one tuple, with their gradients; in single precision at least."""
         kind = _computing(self.prototypes.dtype)
-        return Mixture(self.prototypes.to(kind), self.membership, self.logits.to(kind), self.sigma)
+        return PrototypeMixture(self.prototypes.to(kind), self.membership, self.logits.to(kind), self.sigma)
 
     def extra_repr(self) -> str:
         """Sizes, as ``print`` shows them."""

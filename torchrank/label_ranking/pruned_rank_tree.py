@@ -2,18 +2,40 @@
 
 import heapq
 import math
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.label_ranking.rank_tree import RankTree
-from torchrank.label_ranking.training import Nodes, Training
+from torchrank.label_ranking.rank_tree import RankTree, closed_form
+from torchrank.label_ranking.training import Nodes, TrainingRows
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_count, check_positive
 
 THETA_CAP = 10.0
 _GRID = 512  # thetas in the table of mean distances
+
+
+class Spread(NamedTuple):
+    """A table of Mallows' theta by the mean distance of rankings to their center."""
+
+    distances: np.ndarray  # (G,) falling, as shares of all pairs
+    thetas: np.ndarray  # (G,) rising, the last one is the cap
+
+    @classmethod
+    def up_to(cls, cap: float, n_labels: int) -> "Spread":
+        """Thetas from 0 to a cap."""
+        thetas = np.linspace(0, cap, _GRID)
+        distances = np.array([mean_mallows_distance(theta, n_labels) for theta in thetas])
+        return cls(distances / (n_labels * (n_labels - 1) / 2), thetas)
+
+
+class NodeRankings(NamedTuple):
+    """What a node's own rows make of it."""
+
+    order: np.ndarray  # (nodes, L) their Borda ranking, most preferred first
+    loss: np.ndarray  # (nodes,) their discordant pairs with it
 
 
 @in_plain_surroundings
@@ -22,7 +44,7 @@ def pruned_rank_tree(
 ) -> RankTree:
     """RT_prune: the label ranking tree of Cheng, Hühn and Hüllermeier (2009), pruned to at most K rankings.
 
-    Every node has its own Borda ranking, and splits make the rankings of both sides agree: they maximise the mean of
+    Every node has its own Borda ranking, and splits make the rankings of both sides agree: they maximize the mean of
     Mallows' theta over rows (equation 16), capped since a side of equal rankings would decide alone. Then, as long as
     the leaves hold more than K different rankings, the two leaves under one parent that lower the loss least are cut
     off (equation 17). Where a node ranks no row's label, the label stays in the middle.
@@ -38,43 +60,35 @@ def pruned_rank_tree(
         The tree, with as many central rankings as its leaves have different ones.
 
     Raises:
-        ValueError: as :func:`rank_tree`, and for a ``theta_cap`` that is not positive and finite.
+        ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels, a
+            ``theta_cap`` that is not positive and finite.
     """
     from torchrank.cpu.rank_tree import grow_by_spread  # numba takes half a second to import
 
     check_count(n_clusters, "n_clusters", least=1)
     check_count(min_leaf, "min_leaf", least=1)
     check_positive(theta_cap, "theta_cap")
-    rows = Training(X, Y)
+    rows, L = TrainingRows.on_cpu(X, Y), Y.shape[1]
     nodes = Nodes.room_for(len(rows.X), min_leaf)
-    L = Y.shape[1]
-    order, loss = np.zeros((len(nodes.feature), L), np.int64), np.zeros(len(nodes.feature))
-    thetas = np.linspace(0, theta_cap, _GRID)
-    distances = np.array([mean_mallows_distance(theta, L) for theta in thetas]) / (L * (L - 1) / 2)
-    splits = nodes.feature, nodes.threshold, nodes.children
-    n = grow_by_spread(
-        rows.X, rows.by_feature.copy(), rows.votes.numpy(), rows.ranks.numpy(), min_leaf, distances, thetas, *splits,
-        order, loss,
-    )  # fmt: skip
-    nodes, order = nodes.first(n), order[:n]
-    feature = _cut_back(nodes, order, loss, n_clusters)
-    reached = _leaves(feature, nodes.children)
-    distinct, which = np.unique(order[reached], axis=0, return_inverse=True)
+    own = NodeRankings(np.zeros((len(nodes.feature), L), np.int64), np.zeros(len(nodes.feature)))
+    votes, ranks, spread = rows.votes.numpy(), rows.ranks.numpy(), Spread.up_to(theta_cap, L)
+    n = grow_by_spread(rows.features, rows.by_feature.copy(), votes, ranks, min_leaf, spread, nodes, own)
+    nodes, own = nodes.first(n), NodeRankings(own.order[:n], own.loss[:n])
+    nodes = nodes._replace(feature=_cut_back(nodes, own, n_clusters))
+    reached = _leaves(nodes)
+    distinct, which = np.unique(own.order[reached], axis=0, return_inverse=True)
     nodes.cluster[reached] = which.reshape(-1)
     centers = np.empty(distinct.shape)
     np.put_along_axis(centers, distinct, np.arange(L, 0, -1.0)[None], axis=1)
-    return RankTree(
-        torch.from_numpy(feature),
-        torch.from_numpy(nodes.threshold),
-        torch.from_numpy(nodes.children),
-        torch.from_numpy(nodes.cluster),
-        torch.from_numpy(centers),
-        X.shape[1],
-    ).to(X.device)
+    feature, threshold, children, cluster = (torch.from_numpy(array) for array in nodes)
+    evidence = closed_form(float(own.loss[reached].sum() / rows.pairs.sum()))
+    tree = RankTree(feature, threshold, children, cluster, torch.from_numpy(centers), X.shape[1], evidence)
+    return tree.to(X.device)
 
 
-def _cut_back(nodes: Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: int) -> np.ndarray:
+def _cut_back(nodes: Nodes, own: NodeRankings, n_clusters: int) -> np.ndarray:
     """Features of the splits that remain, -1 elsewhere."""
+    order, loss = own
     feature = nodes.feature.copy()
     parent = np.full(len(feature), -1)
     inner = np.flatnonzero(feature >= 0)
@@ -87,7 +101,7 @@ def _cut_back(nodes: Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: int
         return bool((feature[nodes.children[node]] < 0).all())
 
     held: dict[bytes, int] = {}
-    for leaf in _leaves(feature, nodes.children):
+    for leaf in _leaves(nodes):
         held[order[leaf].tobytes()] = held.get(order[leaf].tobytes(), 0) + 1
     queue = [(gain(node), node) for node in inner.tolist() if ends(node)]
     heapq.heapify(queue)
@@ -106,15 +120,15 @@ def _cut_back(nodes: Nodes, order: np.ndarray, loss: np.ndarray, n_clusters: int
     return feature
 
 
-def _leaves(feature: np.ndarray, children: np.ndarray) -> np.ndarray:
+def _leaves(nodes: Nodes) -> np.ndarray:
     """Leaves that the root reaches."""
-    leaves, nodes = [], [0]
-    while nodes:
-        node = nodes.pop()
-        if feature[node] < 0:
+    leaves, above = [], [0]
+    while above:
+        node = above.pop()
+        if nodes.feature[node] < 0:
             leaves.append(node)
         else:
-            nodes += children[node].tolist()
+            above += nodes.children[node].tolist()
     return np.array(leaves)
 
 

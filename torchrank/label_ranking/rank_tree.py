@@ -10,14 +10,18 @@ from tqdm import tqdm
 
 from torchrank._progress import show_starts, starts_bar
 from torchrank._repr import short_repr
+from torchrank._warnings import warn_not_converged
 from torchrank.cpu.parallel import run_tiles
-from torchrank.label_ranking.features import check_finite_features, check_n_features, check_validation
-from torchrank.label_ranking.rankings import strict_scores
-from torchrank.label_ranking.training import Nodes, Training
+from torchrank.evidence import Evidence
+from torchrank.label_ranking.draws import numpy_generator
+from torchrank.label_ranking.features import check_validation
+from torchrank.label_ranking.training import Nodes, TrainingRows
+from torchrank.rankings.features import check_finite_features, check_n_features
+from torchrank.rankings.orders import total_scores
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
-STARTS = ("rows", "random")
+INITS = ("rows", "random")
 LOOKAHEAD = 20.0
 
 
@@ -35,8 +39,7 @@ class RankTree:
     cluster: Tensor  # (nodes,) int64
     centers: Tensor  # (K, L) float64 scores of the central rankings, larger = preferred
     n_features: int  # d
-    losses: tuple[float, ...] = ()  # of the training rows after each iteration
-    converged: bool = True  # the last iteration lowered the training loss by less than the tolerance
+    evidence: Evidence  # objectives are losses of the training rows, shares of pairs of labels
 
     __repr__ = short_repr
 
@@ -82,32 +85,44 @@ class RankTree:
             node = torch.where(inner, self.children[node, right.long()], node)
 
     def predict(self, X: Tensor) -> Tensor:
-        """Scores ``(N, L)`` of the predicted rankings: those of the cluster's centre."""
+        """Scores ``(N, L)`` of the predicted rankings: those of the cluster's center."""
         return self.centers[self.predict_cluster(X)]
 
 
-def tree_with_centers(
-    X: Tensor,
-    Y: Tensor,
-    centers: Tensor,
-    *,
-    min_leaf: int = 5,
-    lookahead: float = LOOKAHEAD,
-    validation: tuple[Tensor, Tensor] | None = None,
-) -> RankTree:
+@dataclass(frozen=True)
+class Growth:
+    """How trees with given central rankings grow."""
+
+    min_leaf: int
+    lookahead: float = LOOKAHEAD
+    held_out: TrainingRows | None = None
+
+    @classmethod
+    def checked(
+        cls, X: Tensor, Y: Tensor, min_leaf: int, lookahead: float, validation: tuple[Tensor, Tensor] | None
+    ) -> "Growth":
+        """The same from what a user says."""
+        check_count(min_leaf, "min_leaf", least=1)
+        check_at_least(lookahead, "lookahead", 0)
+        held_out = None if validation is None else TrainingRows.on_cpu(*check_validation(X, Y, validation))
+        return cls(min_leaf, float(lookahead), held_out)
+
+
+def tree_with_centers(rows: TrainingRows, centers: Tensor, growth: Growth) -> RankTree:
     """Grow one tree whose leaves hold given central rankings: the second stage of rank clustering with a feature rule.
 
     Args:
-        X: ``(N, d)`` features.
-        Y: ``(N, L)`` scores, ties and NaN allowed.
+        rows: to grow from.
         centers: ``(K, L)`` scores of the central rankings.
-        min_leaf: fewest rows of a leaf.
-        lookahead: see :func:`rank_tree`.
-        validation: other features and scores, to prune by.
+        growth: how.
     """
-    rows, growth = Training(X, Y), _Growth.checked(X, Y, min_leaf, lookahead, validation)
-    tree, _ = _grow(rows, strict_scores(centers.cpu()), growth)
-    return tree.to(X.device)
+    tree, cluster = _grow(rows, total_scores(centers), growth)
+    return replace(tree, evidence=closed_form(rows.loss(cluster, tree.centers)))
+
+
+def closed_form(loss: float) -> Evidence:
+    """Of what is found without iterations."""
+    return Evidence(objective=(), losses=(loss,), n_iter=1, converged=True, reason="closed form")
 
 
 @in_plain_surroundings
@@ -118,12 +133,12 @@ def rank_tree(
     *,
     min_leaf: int = 5,
     lookahead: float = LOOKAHEAD,
-    start: str = "rows",
-    n_starts: int = 5,
+    init: str = "rows",
+    n_init: int = 5,
     tol: float = 1e-4,
     max_iter: int = 50,
     validation: tuple[Tensor, Tensor] | None = None,
-    seed: int | None = None,
+    generator: torch.Generator | None = None,
     progress: bool = False,
 ) -> RankTree:
     """RT_iter: grow a tree for K central rankings, recompute the rankings from its leaves, and repeat.
@@ -141,103 +156,130 @@ def rank_tree(
         lookahead: where no split lowers the loss, as for a ring around a disc, take one that tells the distances to
             the central rankings apart: when it explains so many times the variance that chance would; 0 for never,
             as in the paper.
-        start: "rows" takes rankings of random rows, "random" any rankings, as in the paper.
-        n_starts: sets of rankings to start from; they run on all threads.
+        init: "rows" starts from rankings of random rows, "random" from any rankings, as in the paper.
+        n_init: sets of rankings to start from; they run on all threads.
         tol: least fall of the training loss, a share of pairs.
         max_iter: most iterations of a start.
         validation: other features and scores: splits that they do not confirm are pruned after every iteration
             (equation 17), and they choose the tree.
-        seed: of the random rankings.
+        generator: source of the random rankings.
         progress: show a progress bar of the starts, with the latest iteration of any and its training loss.
 
     Returns:
-        The tree: ``predict`` gives scores of the central ranking of a row's leaf, ``predict_cluster`` its number. Its
-        ``losses`` are those of the training rows after each iteration of the start that was kept.
+        The tree: ``predict`` gives scores of the central ranking of a row's leaf, ``predict_cluster`` its number. The
+        objective of its ``evidence`` is the loss of the training rows after each iteration of the start that was kept;
+        ``losses`` are the least of each start, on the validation rows if there are any.
 
     Raises:
         ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels.
+
+    Warns:
+        ConvergenceWarning: ``max_iter`` was not enough.
     """
-    for name, value in {"n_clusters": n_clusters, "n_starts": n_starts, "max_iter": max_iter}.items():
+    for name, value in {"n_clusters": n_clusters, "n_init": n_init, "max_iter": max_iter}.items():
         check_count(value, name, least=1)
     check_at_least(tol, "tol", 0)
-    check_choice(start, "start", STARTS)
-    rows, growth = Training(X, Y), _Growth.checked(X, Y, min_leaf, lookahead, validation)
-    rng = np.random.default_rng(seed)
-    if start == "rows":
-        drawn = [rng.permutation(len(rows.X))[np.arange(n_clusters) % len(rows.X)] for _ in range(n_starts)]
-        starts = strict_scores(rows.votes[torch.from_numpy(np.stack(drawn))])
-    else:
-        shape = (n_starts, n_clusters, Y.shape[1])
-        starts = torch.from_numpy(rng.permuted(np.broadcast_to(np.arange(1.0, shape[2] + 1), shape), axis=-1))
-    trees: list[tuple[float, RankTree] | None] = [None] * n_starts
+    check_choice(init, "init", INITS)
+    tree = best_tree(
+        TrainingRows.on_cpu(X, Y),
+        n_clusters,
+        Growth.checked(X, Y, min_leaf, lookahead, validation),
+        init=init,
+        n_init=n_init,
+        tol=tol,
+        max_iter=max_iter,
+        rng=numpy_generator(generator),
+        progress=progress,
+    )
+    trace = tree.evidence.objective
+    if not tree.evidence.converged:
+        fall = trace[-2] - trace[-1] if len(trace) > 1 else np.inf
+        warn_not_converged(
+            f"RankTree did not converge in {len(trace)} iterations: the last one lowered the training loss by "
+            f"{fall:.3g}, tol is {tol:.3g}; raise max_iter or tol"
+        )
+    return tree.to(X.device)
+
+
+def best_tree(
+    rows: TrainingRows,
+    n_clusters: int,
+    growth: Growth,
+    *,
+    rng: np.random.Generator,
+    n_init: int,
+    init: str = "rows",
+    tol: float = 1e-4,
+    max_iter: int = 50,
+    progress: bool = False,
+) -> RankTree:
+    """:func:`rank_tree` of checked rows on the CPU, without a warning."""
+    starts = _start_rankings(rows, n_clusters, init, n_init, rng)
+    trees: list[RankTree | None] = [None] * n_init
+    judged = [np.inf] * n_init
 
     def run(number: int) -> None:
-        trees[number] = _iterate(rows, starts[number], growth, tol, max_iter, bar)
+        judged[number], trees[number] = _iterate(rows, starts[number], growth, tol, max_iter, bar)
 
-    with starts_bar(n_starts, "RankTree", progress) as bar:
-        run_tiles(range(n_starts), run, bar.update)
-    return min((tree for tree in trees if tree is not None), key=lambda tree: tree[0])[1].to(X.device)
+    with starts_bar(n_init, "RankTree", progress) as bar:
+        run_tiles(range(n_init), run, bar.update)
+    tree = trees[int(np.argmin(judged))]
+    assert tree is not None
+    return replace(tree, evidence=replace(tree.evidence, losses=tuple(judged)))
+
+
+def _start_rankings(rows: TrainingRows, K: int, init: str, n_init: int, rng: np.random.Generator) -> Tensor:
+    """Scores ``(n_init, K, L)`` of the central rankings to start from."""
+    N, L = rows.votes.shape
+    if init == "rows":
+        drawn = [rng.permutation(N)[np.arange(K) % N] for _ in range(n_init)]
+        return total_scores(rows.votes[torch.from_numpy(np.stack(drawn))])
+    return torch.from_numpy(rng.permuted(np.broadcast_to(np.arange(1.0, L + 1), (n_init, K, L)), axis=-1))
 
 
 def _iterate(
-    rows: Training, centers: Tensor, growth: "_Growth", tol: float, max_iter: int, bar: "tqdm[Any]"
+    rows: TrainingRows, centers: Tensor, growth: Growth, tol: float, max_iter: int, bar: "tqdm[Any]"
 ) -> tuple[float, RankTree]:
-    losses: list[float] = []
+    """The best tree of one start, and the loss that it was judged by."""
+    trace: list[float] = []
     best: tuple[float, RankTree] | None = None
     converged = False
     for _ in range(max_iter):
         tree, cluster = _grow(rows, centers, growth)
         centers = rows.central_scores(cluster, centers)
         tree = replace(tree, centers=centers)
-        losses.append(_loss(rows, cluster, centers))
-        show_starts(bar, len(losses), 0, losses[-1])
-        judged = losses[-1]
+        trace.append(rows.loss(cluster, centers))
+        show_starts(bar, len(trace), 0, trace[-1])
+        judged = trace[-1]
         if (held_out := growth.held_out) is not None:
-            judged = _loss(held_out, tree.predict_cluster(torch.from_numpy(held_out.X)), centers)
+            judged = held_out.loss(tree.predict_cluster(held_out.X), centers)
         if best is None or judged < best[0]:
             best = judged, tree
-        converged = len(losses) > 1 and losses[-2] - losses[-1] < tol
+        converged = len(trace) > 1 and trace[-2] - trace[-1] < tol
         if converged:
             break
     assert best is not None
-    return best[0], replace(best[1], losses=tuple(losses), converged=converged)
+    evidence = Evidence(
+        objective=tuple(trace),
+        losses=(best[0],),
+        n_iter=len(trace),
+        converged=converged,
+        reason="tolerance" if converged else "max_iter",
+    )
+    return best[0], replace(best[1], evidence=evidence)
 
 
-def _loss(rows: Training, cluster: Tensor, centers: Tensor) -> float:
-    wrong = rows.distances(centers)[np.arange(len(cluster)), cluster.numpy()]
-    return float(wrong.sum() / rows.pairs)
-
-
-@dataclass(frozen=True)
-class _Growth:
-    """How trees with given central rankings grow."""
-
-    min_leaf: int
-    lookahead: float
-    held_out: Training | None
-
-    @classmethod
-    def checked(
-        cls, X: Tensor, Y: Tensor, min_leaf: int, lookahead: float, validation: tuple[Tensor, Tensor] | None
-    ) -> "_Growth":
-        check_count(min_leaf, "min_leaf", least=1)
-        check_at_least(lookahead, "lookahead", 0)
-        held_out = None if validation is None else Training(*check_validation(X, Y, validation))
-        return cls(min_leaf, float(lookahead), held_out)
-
-
-def _grow(rows: Training, centers: Tensor, growth: _Growth) -> tuple[RankTree, Tensor]:
-    """A tree for given rankings, and the cluster of each row."""
+def _grow(rows: TrainingRows, centers: Tensor, growth: Growth) -> tuple[RankTree, Tensor]:
+    """A tree for given rankings, and the cluster of each row; its evidence is another's to give."""
     from torchrank.cpu import rank_tree as engine  # numba takes half a second to import
 
     nodes, leaf = Nodes.room_for(len(rows.X), growth.min_leaf), np.empty(len(rows.X), np.int64)
-    n = engine.grow(
-        rows.X, rows.by_feature.copy(), rows.distances(centers), growth.min_leaf, growth.lookahead, *nodes.arrays, leaf
-    )
+    distance = rows.distances(centers).numpy()
+    n = engine.grow(rows.features, rows.by_feature.copy(), distance, growth.min_leaf, growth.lookahead, nodes, leaf)
     nodes = nodes.first(n)
-    if growth.held_out is not None:
-        engine.prune(growth.held_out.X, growth.held_out.distances(centers), *nodes.arrays)
-        leaf = engine.leaves_of(rows.X, nodes.feature, nodes.threshold, nodes.children)
-    feature, threshold, children, cluster = (torch.from_numpy(array) for array in nodes.arrays)
-    tree = RankTree(feature, threshold, children, cluster, centers, rows.X.shape[1])
+    if (held_out := growth.held_out) is not None:
+        engine.prune(held_out.features, held_out.distances(centers).numpy(), nodes)
+        leaf = engine.leaves_of(rows.features, nodes)
+    feature, threshold, children, cluster = (torch.from_numpy(array) for array in nodes)
+    tree = RankTree(feature, threshold, children, cluster, centers, rows.X.shape[1], closed_form(np.nan))
     return tree, tree.cluster[torch.from_numpy(leaf)]

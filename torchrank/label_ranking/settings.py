@@ -1,11 +1,11 @@
-"""How expectation-maximisation trains MM-PL."""
+"""How expectation-maximization trains MM-PL."""
 
 import math
 from dataclasses import dataclass
 
 from torchrank.rankings.validate import check_choice, check_count, check_finite, check_positive
 
-STARTS = ("cells", "tree", "random")
+INITS = ("cells", "tree", "random")
 SCORES = ("gradient", "mm")
 STEPS = ("normalized", "gradient")
 SCHEDULES = ("geometric", "paper")
@@ -18,10 +18,10 @@ class EMSettings:
     """Settings of :func:`torchrank.label_ranking.fit.fit_mixture`; the defaults are what did best in experiments.
 
     Args:
-        start: "cells" divides the features into as many cells as there are prototypes by K-means, and the cells into
+        init: "cells" divides the features into as many cells as there are prototypes by K-means, and the cells into
             clusters by their mean votes; "tree" takes the leaves of a RankTree, grown on the CPU, whose means lie apart
             where features matter; "random" takes prototypes from distinct rows and scores from N(1, 0.1).
-        n_starts: fits from different starts, of which the one with the least loss on the validation rows, else on the
+        n_init: fits from different starts, of which the one with the least loss on the validation rows, else on the
             training rows, is kept.
         n_updates: single-row updates of a fit, rounded up to whole passes over the rows that make a choice, which rank
             two labels, or one in a top list; 0 leaves the start as it is.
@@ -37,8 +37,8 @@ class EMSettings:
         sigma_end: width at the end, reached geometrically.
         prior: shape of a Gamma prior on scores, with mean 1, for "mm" and the starting scores.
         stop: whether to end early: when a pass lowers the "loss" or the mean negative log-"likelihood" by less than
-            ``tol``.
-        tol: see ``stop``.
+            ``tol``; "never" goes through all updates.
+        tol: least gain of a pass with ``stop``.
         recenter: at the end, reorder each cluster's scores by the Borda ranking of the rows it wins, and give each
             prototype to the cluster whose central ranking its rows like best.
         schedule: "geometric", or "paper" for value * T / (T + updates done) with T = 8 N as in Algorithm 2; then
@@ -48,8 +48,8 @@ class EMSettings:
         ValueError, TypeError: words that are unknown, numbers out of range.
     """
 
-    start: str = "cells"
-    n_starts: int = 1
+    init: str = "cells"
+    n_init: int = 1
     n_updates: int = 100_000
     batch_size: int | None = None
     step: str = "normalized"
@@ -66,10 +66,10 @@ class EMSettings:
     schedule: str = "geometric"
 
     def __post_init__(self) -> None:
-        for name, legal in (("start", STARTS), ("step", STEPS), ("scores", SCORES), ("stop", STOPS)):
+        for name, legal in (("init", INITS), ("step", STEPS), ("scores", SCORES), ("stop", STOPS)):
             check_choice(getattr(self, name), name, legal)
         check_choice(self.schedule, "schedule", SCHEDULES)
-        check_count(self.n_starts, "n_starts", least=1)
+        check_count(self.n_init, "n_init", least=1)
         check_count(self.n_updates, "n_updates", least=0)
         if self.batch_size is not None:
             check_count(self.batch_size, "batch_size", least=0)
@@ -87,7 +87,7 @@ class EMSettings:
         For comparison: the stopping rule ends long before the width has fallen below the distances of prototypes.
         """
         return cls(
-            start="random",
+            init="random",
             n_updates=10_000_000,
             batch_size=1,
             step="gradient",

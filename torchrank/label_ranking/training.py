@@ -1,46 +1,75 @@
-"""What trees are grown from and into: training rows, and tables of nodes."""
+"""What models of label rankings are trained on, and tables of nodes that trees are grown into."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.label_ranking.features import check_features
-from torchrank.label_ranking.rankings import discordant_pairs, strict_scores
+from torchrank.label_ranking.rankings import discordant_pairs, label_votes
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.missing import Meaning
-
-
-class Training:
-    """Rows to grow trees from: features, their orders, rankings and votes."""
-
-    def __init__(self, X: Tensor, Y: Tensor) -> None:
-        check_features(X, Y)
-        features = X.detach().to("cpu", torch.float64)
-        self.X = np.ascontiguousarray(features.numpy())
-        self.ranks, pairs = dense_ranks(Y.detach().cpu(), "allow", "Y")
-        self.pairs = int(pairs.sum())  # that rows order
-        self.votes = (Y.shape[1] + 1 + expected_sign_sums(self.ranks, Meaning("interleaving"))) / 2
-        self.by_feature = np.ascontiguousarray(self.X.argsort(axis=0, kind="stable").T.astype(np.int32))
-        if self.pairs == 0:
-            raise ValueError("Y has no row that ranks two labels differently; there is nothing to learn from")
-
-    def distances(self, centers: Tensor) -> np.ndarray:
-        """Pairs of labels ``(N, K)`` that each row and each central ranking order differently."""
-        return discordant_pairs(self.ranks, centers.double()).numpy()
-
-    def central_scores(self, cluster: Tensor, otherwise: Tensor) -> Tensor:
-        """Mean votes of each cluster's rows; those of ``otherwise`` (K, L) for a cluster without rows."""
-        sums = torch.zeros_like(otherwise).index_add_(0, cluster, self.votes)
-        rows = cluster.bincount(minlength=len(otherwise))[:, None]
-        return torch.where(rows > 0, strict_scores(sums / rows.clamp(min=1)), otherwise)
+from torchrank.rankings.orders import total_scores
 
 
 @dataclass(frozen=True)
-class Nodes:
-    """Nodes of a tree under construction; see :class:`torchrank.RankTree`."""
+class TrainingRows:
+    """Features and label rankings of the same rows."""
+
+    X: Tensor  # (N, d)
+    ranks: Tensor  # (N, L) int32 dense ranks, -1 = unranked
+    pairs: Tensor  # (N,) int64 pairs of labels that a row orders
+    votes: Tensor  # (N, L) float64 expected Borda votes
+
+    @classmethod
+    def of(cls, X: Tensor, Y: Tensor, name: str = "Y") -> "TrainingRows":
+        """Features and the rankings of scores, both checked before; ties and unranked labels mean nothing."""
+        ranks, pairs = dense_ranks(Y.detach(), "allow", name)
+        return cls(X.detach(), ranks, pairs, label_votes(ranks, "interleaving"))
+
+    @classmethod
+    def on_cpu(cls, X: Tensor, Y: Tensor) -> "TrainingRows":
+        """As trees and baselines take them: in float64 on the CPU, some row ordering two labels."""
+        check_features(X, Y)
+        rows = cls.of(X.detach().to("cpu", torch.float64), Y.detach().cpu())
+        if int(rows.pairs.sum()) == 0:
+            raise ValueError("Y has no row that ranks two labels differently; there is nothing to learn from")
+        return rows
+
+    def distances(self, centers: Tensor) -> Tensor:
+        """Pairs of labels ``(N, K)`` float64 that each row and each central ranking ``(K, L)`` order differently."""
+        return discordant_pairs(self.ranks, centers.double())
+
+    def shares(self, centers: Tensor) -> Tensor:
+        """:meth:`distances` as shares of the pairs that a row orders; 0 for rows that order none."""
+        return self.distances(centers) / self.pairs.clamp(min=1)[:, None]
+
+    def loss(self, cluster: Tensor, centers: Tensor) -> float:
+        """Share of all pairs that rows order otherwise than the central ranking of their cluster ``(N,)``."""
+        wrong = self.distances(centers).gather(1, cluster[:, None])
+        return float(wrong.sum() / self.pairs.sum())
+
+    def central_scores(self, cluster: Tensor, otherwise: Tensor) -> Tensor:
+        """Borda rankings of each cluster's rows; those of ``otherwise`` (K, L) for a cluster without rows."""
+        sums = torch.zeros_like(otherwise).index_add_(0, cluster, self.votes)
+        rows = cluster.bincount(minlength=len(otherwise))[:, None]
+        return torch.where(rows > 0, total_scores(sums / rows.clamp(min=1)), otherwise)
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """``X`` as engines take it."""
+        return np.ascontiguousarray(self.X.numpy())
+
+    @cached_property
+    def by_feature(self) -> np.ndarray:
+        """Rows in the order of each feature, ``(d, N)`` int32."""
+        return np.ascontiguousarray(self.features.argsort(axis=0, kind="stable").T.astype(np.int32))
+
+
+class Nodes(NamedTuple):
+    """Nodes of a tree under construction; the fields are those of :class:`torchrank.RankTree`."""
 
     feature: np.ndarray
     threshold: np.ndarray
@@ -55,11 +84,6 @@ class Nodes:
             np.full(size, -1), np.zeros(size), np.zeros((size, 2), dtype=np.int64), np.zeros(size, dtype=np.int64)
         )
 
-    @property
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Features, thresholds, children and clusters."""
-        return self.feature, self.threshold, self.children, self.cluster
-
     def first(self, n: int) -> "Nodes":
         """The first n nodes."""
-        return Nodes(*(array[:n].copy() for array in self.arrays))
+        return Nodes(*(array[:n].copy() for array in self))

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.label_ranking.features import check_finite_features
 from torchrank.metrics.numbers import double_of
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Origin, as_tensor
+from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
@@ -58,7 +58,7 @@ def label_ranking_loss(Y: Scores, predicted: Scores) -> float:
         0 is perfect, 1/2 is chance, 1 is the reverse; NaN if no row orders a pair.
 
     Raises:
-        ValueError: as :func:`discordant_shares`.
+        ValueError: shapes that differ, or NaN among the predictions.
     """
     shares = discordant_shares(Y, predicted)
     known = shares[~(shares.isnan() if isinstance(shares, Tensor) else np.isnan(shares))]
@@ -70,21 +70,21 @@ def label_ranking_tau(Y: Scores, predicted: Scores) -> float:
     """Mean Kendall tau between true and predicted rankings, 1 - 2 loss_LR: equation 7.
 
     Args:
-        Y: as for :func:`label_ranking_loss`.
-        predicted: see there.
+        Y: ``(N, L)`` true scores.
+        predicted: ``(N, L)`` predicted scores, without NaN.
 
     Returns:
         1 is perfect, 0 is chance, -1 is the reverse; NaN if no row orders a pair.
 
     Raises:
-        ValueError: as :func:`discordant_shares`.
+        ValueError: shapes that differ, or NaN among the predictions.
     """
     return 1 - 2 * label_ranking_loss(Y, predicted)
 
 
 @in_plain_surroundings
 def delta_rank(Y: Scores, labels: Array, centers: Scores, *, scale: str = "tau") -> float:
-    """How far the rankings of a cluster are from its centre: mean over clusters of their mean distance, equation 2.
+    """How far the rankings of a cluster are from its center: mean over clusters of their mean distance, equation 2.
 
     Args:
         Y: ``(N, L)`` scores.
@@ -97,17 +97,17 @@ def delta_rank(Y: Scores, labels: Array, centers: Scores, *, scale: str = "tau")
         A number of at least 0; clusters without a row that orders a pair are left out of the outer mean.
 
     Raises:
-        ValueError: shapes that do not fit, or labels that number no centre.
+        ValueError: shapes that do not fit, or labels that number no center.
     """
     check_choice(scale, "scale", SCALES)
     scores, _ = as_scores(Y, "Y")
     cluster = _cluster_labels(labels, len(scores))
-    centre, _ = as_scores(centers, "centers")
-    if len(cluster) and not 0 <= int(cluster.min()) <= int(cluster.max()) < len(centre):
+    central, _ = as_scores(centers, "centers")
+    if len(cluster) and not 0 <= int(cluster.min()) <= int(cluster.max()) < len(central):
         raise ValueError(
-            f"labels run from {int(cluster.min())} to {int(cluster.max())}; there are {len(centre)} centers"
+            f"labels run from {int(cluster.min())} to {int(cluster.max())}; there are {len(central)} centers"
         )
-    ranks, predicted, _ = _row_pairs(scores, centre[cluster.to(centre.device)])
+    ranks, predicted, _ = _row_pairs(scores, central[cluster.to(central.device)])
     wrong, pairs = _wrong_pairs(ranks, predicted)
     distance = wrong if scale == "count" else wrong / pairs * (2 if scale == "tau" else 1)
     known = pairs > 0
@@ -137,22 +137,23 @@ def d_feat(X: Array, labels: Array) -> float:
 
 @in_plain_surroundings
 def d_knh(X: Array, labels: Array, *, k: int = 3, squared: bool = True) -> float:
-    """Mean distance of a row to its k nearest neighbours in the same cluster, mean over clusters: equations 4 and 5.
+    """Mean distance of a row to its k nearest neighbors in the same cluster, mean over clusters: equations 4 and 5.
 
-    A cluster of k rows or fewer takes all neighbours that there are; one of a single row counts 0. (The sum of
-    equation 5 runs over neighbours in the row's own cluster; S_m is a misprint there.)
+    A cluster of k rows or fewer takes all neighbors that there are; one of a single row counts 0. (The sum of
+    equation 5 runs over neighbors in the row's own cluster; S_m is a misprint there.)
 
     Args:
         X: ``(N, d)`` features.
         labels: ``(N,)`` integers, the cluster of each row.
-        k: neighbours.
+        k: how many neighbors.
         squared: squared Euclidean distances, as printed; False takes the distances themselves, as Kremer et al. (2011).
 
     Returns:
         A number of at least 0, in (squared) units of the features; NaN for no rows.
 
     Raises:
-        ValueError, TypeError: as :func:`d_feat`, and for ``k`` below 1.
+        ValueError, TypeError: shapes that do not fit, features that are not finite real numbers, labels that are not
+            integers, ``k`` below 1.
     """
     check_count(k, "k", least=1)
     cluster, x = _cluster_labels(labels, len(X)), _features(X)

@@ -11,6 +11,7 @@ from torch import Tensor
 from torchrank._progress import show_starts, starts_bar
 from torchrank._repr import short_repr
 from torchrank._warnings import warn_not_converged
+from torchrank.evidence import Evidence
 from torchrank.mixtures.extrapolation import Extrapolation
 
 Parameters = Any  # a NamedTuple of tensors whose first dimension counts the starts
@@ -18,15 +19,15 @@ EStep = Callable[[Parameters], tuple[Tensor, Tensor]]  # objective (s,) and weig
 MStep = Callable[[Tensor, Parameters], Parameters]
 
 
-@dataclass(frozen=True)
-class MixtureFit:
-    """Evidence of a fit by expectation-maximisation."""
+@dataclass(frozen=True, kw_only=True)
+class MixtureFit(Evidence):
+    """Evidence of a fit by expectation-maximisation; ``reason`` is "tolerance" or "max_iter".
+
+    The objective is the log-likelihood less a penalty, and never falls; losses are minus the last objective of each
+    start. Converged means that no more than the tolerance was left to gain, as far as the last gains tell.
+    """
 
     log_likelihood: float  # weighted sum over all rows, of the parameters that were kept
-    trace: tuple[float, ...]  # objective (log-likelihood less penalty) of every iteration of that start; never falls
-    n_iter: int
-    converged: bool  # no more than the tolerance was left to gain, as far as the last gains tell
-    objectives: tuple[float, ...]  # of all starts
 
     __repr__ = short_repr
 
@@ -34,8 +35,8 @@ class MixtureFit:
         """Warn if the iteration was cut short, and say by how much it was still gaining."""
         if not self.converged:
             gained = ""
-            if len(self.trace) > 1:
-                gained = f"the last one gained {self.trace[-1] - self.trace[-2]:.3g} in log-likelihood, "
+            if len(self.objective) > 1:
+                gained = f"the last one gained {self.objective[-1] - self.objective[-2]:.3g} in log-likelihood, "
             warn_not_converged(
                 f"EM did not converge in {self.n_iter} iterations: {gained}tolerance {tol:.3g} a unit of weight; "
                 "raise max_iter or tol"
@@ -49,12 +50,18 @@ class EMResult(NamedTuple):
     trace: tuple[float, ...]
     n_iter: int
     converged: bool
-    objectives: tuple[float, ...]
+    objectives: tuple[float, ...]  # the last of each start
 
     def evidence(self, penalty: float, unit: float) -> MixtureFit:
         """The record for weights multiplied by ``unit``; the objective is the log-likelihood less ``penalty``."""
-        trace, objectives = (tuple(unit * value for value in values) for values in (self.trace, self.objectives))
-        return MixtureFit(unit * (self.trace[-1] + penalty), trace, self.n_iter, self.converged, objectives)
+        return MixtureFit(
+            log_likelihood=unit * (self.trace[-1] + penalty),
+            objective=tuple(unit * value for value in self.trace),
+            losses=tuple(-unit * value for value in self.objectives),
+            n_iter=self.n_iter,
+            converged=self.converged,
+            reason="tolerance" if self.converged else "max_iter",
+        )
 
 
 def em(

@@ -1,0 +1,80 @@
+"""MM-PL as a scikit-learn estimator."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank import label_ranking as core
+from torchrank.estimators.label_ranking import LabelRanker
+from torchrank.evidence import Evidence
+from torchrank.label_ranking.mm_pl import PREDICTIONS
+from torchrank.rankings.missing import PARTIAL
+from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.validate import check_choice
+
+
+@in_plain_surroundings
+class MMPL(LabelRanker):
+    """MM-PL, the Plackett-Luce mixture gated by prototypes: :class:`torchrank.MMPL`.
+
+    Distances are Euclidean: put a scaler in front where features have different units.
+
+    Args:
+        n_clusters: K.
+        n_prototypes: prototypes per cluster.
+        settings: of expectation-maximisation; None means the defaults of :class:`torchrank.EMSettings`.
+        missing: what an unranked label means: "interleaving", nothing; "topk", less preferred than all ranked ones. One
+            word for all rows; :meth:`torchrank.MMPL.fit` takes one a row.
+        prediction: rankings by the "nearest" prototype's cluster, or expected under the whole "mixture".
+        random_state: seed or ``numpy.random.RandomState``.
+        verbose: show a progress bar of the passes over the rows, with the log-likelihood.
+
+    Attributes:
+        model_: the :class:`torchrank.MMPL` module.
+        objective_: mean log-likelihood in each pass of the start that was kept.
+        losses_: loss_LR of each start on the training rows.
+        n_iter_: passes over the rows.
+        reason_: "schedule", all updates were made as planned; "tolerance"; or "n_updates", they were too few for it.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 10,
+        n_prototypes: int = 10,
+        *,
+        settings: core.EMSettings | None = None,
+        missing: str = "interleaving",
+        prediction: str = "nearest",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_prototypes = n_prototypes
+        self.settings = settings
+        self.missing = missing
+        self.prediction = prediction
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Scores ``(N, L)`` of the rankings predicted for features ``(N, d)``, larger = preferred."""
+        features = self._features(X)
+        return self.model_.predict(features, method=self.prediction).detach().numpy()
+
+    def predict_cluster_proba(self, X: Any) -> np.ndarray:
+        """Probabilities ``(N, K)`` of the clusters given the features alone; equation 21 of Grbovic et al. (2013).
+
+        Column k is cluster k, with the ranking ``central_rankings_[k]``, and rows add up to 1.
+        :meth:`predict_cluster` asks for the nearest prototype alone, whose cluster need not be the most probable one.
+        """
+        features = self._features(X)
+        return self.model_(features).exp().detach().numpy()
+
+    def _fitted(self, X: Tensor, Y: Tensor, generator: torch.Generator) -> tuple[core.MMPL, Evidence]:
+        check_choice(self.prediction, "prediction", PREDICTIONS)
+        check_choice(self.missing, "missing", PARTIAL)
+        model = core.MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, dtype=torch.float64)
+        options: dict[str, Any] = {"generator": generator, "progress": bool(self.verbose)}
+        return model, model.fit(X, Y, self.settings, missing=self.missing, **options)
