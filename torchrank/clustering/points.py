@@ -1,6 +1,5 @@
 """Rankings as points of a kernel's feature space: distinct rows, checked Gram matrices, explicit features."""
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +12,7 @@ from torchrank.kernels.partial import KINDS
 from torchrank.kernels.smoothed import smoothed_features
 from torchrank.kernels.smoothed_module import SmoothedKendallKernel
 from torchrank.linalg.precision import kernel_values
-from torchrank.linalg.symmetric import as_double, check_symmetric
+from torchrank.linalg.symmetric import as_double, check_psd, check_symmetric
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.distinct import distinct_rows
@@ -178,7 +177,7 @@ def _variant(kernel: KendallKernel) -> str:
 def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, bool]:
     """A Gram matrix of training points in float64, checked, and whether it came from outside torch.
 
-    The check that it is positive semi-definite is one Cholesky decomposition, ``m^3 / 3`` operations.
+    The check that it is positive semi-definite is one Cholesky decomposition, ``m^3 / 3`` operations, where it is.
 
     Raises:
         TypeError: not floating-point numbers.
@@ -189,18 +188,10 @@ def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, bool]:
     if given.ndim != 2:
         raise ValueError(f"{name} has shape {tuple(given.shape)}; expected one square matrix")
     check_symmetric(given, name)
-    double = as_double(given.detach())
-    scale = max(float(double.abs().max()), torch.finfo(torch.float64).tiny)
-    slack = math.sqrt(torch.finfo(given.dtype).eps) * scale
-    shifted = double.clone()
-    shifted.diagonal().add_(slack)
-    if int(torch.linalg.cholesky_ex(shifted).info):
-        lowest = float(torch.linalg.eigvalsh(double)[0])
-        raise ValueError(
-            f"{name} is not positive semi-definite: its lowest eigenvalue is {lowest:.3g} at a largest entry of "
-            f"{scale:.3g}; it is not a kernel's Gram matrix (missing='pairwise' and unpenalised ties give such)"
-        )
-    return double, foreign
+    check_psd(
+        given, name, "it is not a kernel's Gram matrix: kernels of missing='pairwise' and of unpenalized ties give such"
+    )
+    return as_double(given.detach()), foreign
 
 
 def rows_against_training(K: Matrix, m: int) -> tuple[Tensor, bool]:
