@@ -48,7 +48,9 @@ def closed_form(recorder: Recorder) -> None:
     """Closed-form RankRLS against its parts, against CG plain and in the eigenbasis, and leave-out predictions."""
     K, F = node_kernel(NODES), labels(NODES, NODES)
     difference = (
-        (kron_rank_rls(K, None, F, 1.0) - kron_iterative_rls(K, None, F, loss="ranking", tol=1e-12).duals).abs().max()
+        (kron_rank_rls(K, None, F, 1.0) - kron_iterative_rls(K, None, F, 1.0, loss="ranking", tol=1e-12).duals)
+        .abs()
+        .max()
     )
     assert difference < 1e-8, f"closed form and iterations differ by {difference}"
     solver = KroneckerEigh(K, loss="ranking")
@@ -62,7 +64,7 @@ def closed_form(recorder: Recorder) -> None:
         KroneckerEigh(K, loss="ranking").loo(F, 1.0, exclude="query")
 
     def iterate() -> None:
-        fit = kron_iterative_rls(K, None, F, loss="ranking", tol=0, max_iter=ITERATIONS)
+        fit = kron_iterative_rls(K, None, F, 1.0, loss="ranking", tol=0, max_iter=ITERATIONS)
         assert fit.n_iter == ITERATIONS, f"{fit.reason} after {fit.n_iter} iterations"
 
     contestants: dict[str, Callable[[], object]] = {
@@ -130,7 +132,7 @@ def edges(recorder: Recorder) -> None:
             def note(state: FitState, moments: list[tuple[float, float]] = moments) -> None:
                 moments.append((time.perf_counter(), time.process_time()))
 
-            kron_edge_rls(Ks, Ke, pairs, y, loss=loss, tol=0, max_iter=20, callback=note)
+            kron_edge_rls(Ks, Ke, pairs, y, 1.0, loss=loss, tol=0, max_iter=20, callback=note)
             wall, processor = (
                 100 * min(later[clock] - earlier[clock] for earlier, later in itertools.pairwise(moments))
                 for clock in (0, 1)

@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 
 Thing = TypeVar("Thing")
 
-_WIDTH = 120
-_LINE = re.compile(r"^( *)(\w+): \{(\w+)\}(.*)$", re.MULTILINE)
+WIDTH = 120
+_LINE = re.compile(r"^( *)(\w+: )(.*?)\{(\w+)\}(.*)$", re.MULTILINE)
 
 
 def shares_arguments(*tables: Mapping[str, str], **texts: str) -> Callable[[Thing], Thing]:
     """Fill the docstring of a function, or of a class and its public methods; signatures and types stay.
 
-    A line ``lam: {lam} At 0 stop early.`` of a section "Args" gets the text of ``lam``, and after it what follows the
-    brace, wrapped and indented as descriptions are. One text may serve arguments of other names, ``beta: {lam}``. Texts
-    may have paragraphs and lists, whose items start with ``*``. Where Python runs without docstrings (``-OO``) nothing
-    happens.
+    A line ``lam: {lam} At 0 stop early.`` of a section "Args" gets the text of ``lam`` between what stands before and
+    after the braces, wrapped and indented as descriptions are. One text may serve arguments of other names, ``beta: of
+    the end, {lam}``. Texts may have paragraphs and lists, whose items start with ``*``. Where Python runs without
+    docstrings (``-OO``) nothing happens.
 
     Args:
         *tables: texts by name, of which not all need be used.
@@ -28,7 +28,7 @@ def shares_arguments(*tables: Mapping[str, str], **texts: str) -> Callable[[Thin
         The decorator.
 
     Raises:
-        KeyError: at import, where a docstring asks for a text that is not there.
+        KeyError: at import, where a description starts with the name of a text that is not there.
     """
     known = {name: text for table in (*tables, texts) for name, text in table.items()}
 
@@ -48,8 +48,10 @@ def shares_arguments(*tables: Mapping[str, str], **texts: str) -> Callable[[Thin
 
 
 def _description(line: "re.Match[str]", texts: Mapping[str, str]) -> str:
-    indent, name, key, rest = line.groups()
-    first, *others = _blocks(f"{name}: {texts[key]}{rest}")
+    indent, name, before, key, after = line.groups()
+    if before and key not in texts:
+        return line.group()  # braces of a formula
+    first, *others = _blocks(f"{name}{before}{texts[key]}{after}")
     lines = [_wrapped(first, indent, indent + "    ")]
     for block in others:
         item = block.startswith("* ")
@@ -74,7 +76,7 @@ def _blocks(text: str) -> Iterator[str]:
 def _wrapped(text: str, first: str, others: str) -> str:
     return textwrap.fill(
         text,
-        _WIDTH,
+        WIDTH,
         initial_indent=first if text else "",
         subsequent_indent=others,
         break_long_words=False,

@@ -1,7 +1,7 @@
 """Error by iteration: Figure 3 of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Section 6.2.
 
 ``TORCHRANK_DATA=folder python -m benchmarks.papers.conditional_figure3 [--repeats 3]``. 1000 training and 500 test
-posts of the four groups of set 1, no regularisation; regression and ranking loss, ordinary and symmetric kernel, mean
+posts of the four groups of set 1, no regularization; regression and ranking loss, ordinary and symmetric kernel, mean
 of some draws. On a complete graph the iterations run in the eigenbasis of the node kernel.
 
 What an early iterate is depends on the system. The library iterates on the well conditioned ones, by CG on
@@ -125,9 +125,9 @@ def _draw(means: dict[tuple[str, str, str], np.ndarray]) -> None:
     figure, axes = pyplot.subplots(1, 3, figsize=(11, 4.1), sharey=True, layout="constrained")
     by_method = dict(zip(TITLES, axes, strict=True))
     for (method, loss, relation), errors in means.items():
-        axis, colour = by_method[method], {"regression": "#0072b2", "ranking": "#d55e00"}[loss]
+        axis, color = by_method[method], {"regression": "#0072b2", "ranking": "#d55e00"}[loss]
         style = "o-" if relation == "ordinary" else "x--"
-        axis.semilogx(MEASURED, errors, style, color=colour, markersize=4, label=f"{loss}, {relation}")
+        axis.semilogx(MEASURED, errors, style, color=color, markersize=4, label=f"{loss}, {relation}")
         axis.set_title(TITLES[method], fontsize=11)
         axis.set_xlabel("iterations")
         axis.grid(alpha=0.3)

@@ -23,7 +23,7 @@ from torchrank.conditional import kron_edge_rls, kron_iterative_rls, kron_rank_r
 
 ITERATIONS = 200
 LIMIT = 2.0  # seconds after which a method is not tried on a larger case
-LOOKS = {  # one for each method in all pictures, apart in grey and for the colour-blind
+LOOKS = {  # one for each method in all pictures, apart in gray and for the color-blind
     "closed form": ("#0072b2", "o-"),
     "CG in the eigenbasis": ("#56b4e9", "s--"),
     "CG with dense products": ("#009e73", "^-."),
@@ -77,7 +77,7 @@ def complete_graphs(K: Tensor, F: Tensor) -> dict[str, Method]:
 
     def iterate(p: int) -> object:
         kernel, labels = part(p)
-        return kron_iterative_rls(kernel, None, labels, loss="ranking", tol=0, max_iter=ITERATIONS)
+        return kron_iterative_rls(kernel, None, labels, 1.0, loss="ranking", tol=0, max_iter=ITERATIONS)
 
     return {
         "closed form": lambda p: kron_rank_rls(part(p)[0], None, part(p)[1], 1.0),
@@ -97,7 +97,7 @@ def sparse_graphs(K: Tensor, F: Tensor) -> dict[str, Method]:
 
     def iterate(q: int) -> object:
         edges, y = part(q)
-        return kron_edge_rls(K, None, edges, y, loss="ranking", tol=0, max_iter=ITERATIONS)
+        return kron_edge_rls(K, None, edges, y, 1.0, loss="ranking", tol=0, max_iter=ITERATIONS)
 
     return {"CG on the edges": iterate, "RankRLS on the edges": lambda q: explicit_rank_rls(K, *part(q))}
 
@@ -150,8 +150,8 @@ def _draw(pictures: dict[str, dict[str, list[tuple[int, float]]]]) -> None:
     lines = {}
     for axis, (part, curves) in zip(axes, pictures.items(), strict=True):
         for name, points in curves.items():
-            colour, style = LOOKS[name]
-            lines[name] = axis.loglog(*zip(*points, strict=True), style, color=colour, markersize=5, label=name)[0]
+            color, style = LOOKS[name]
+            lines[name] = axis.loglog(*zip(*points, strict=True), style, color=color, markersize=5, label=name)[0]
         axis.set_xlabel(part)
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.grid(which="major", alpha=0.3)

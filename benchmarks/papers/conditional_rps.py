@@ -34,7 +34,7 @@ def edge_features(start: np.ndarray, end: np.ndarray, reciprocal: bool) -> np.nd
 
 
 def weights(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None, lams: np.ndarray) -> np.ndarray:
-    """Ridge regression ``(lams, features)``, on features and labels centred over each group for the ranking loss."""
+    """Ridge regression ``(lams, features)``, on features and labels centered over each group for the ranking loss."""
     if groups is not None:
         sizes = np.bincount(groups)
         means = np.stack([np.bincount(groups, column) for column in (*X.T, y)], axis=1) / np.maximum(sizes, 1)[:, None]
@@ -90,11 +90,11 @@ def _draw(curves: dict[tuple[int, str, bool], list[float]]) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    looks = {"regression": ("#0072b2", "o-"), "ranking": ("#d55e00", "s--")}  # apart in grey and for the colour-blind
+    looks = {"regression": ("#0072b2", "o-"), "ranking": ("#d55e00", "s--")}  # apart in gray and for the color-blind
     drawing, axes = pyplot.subplots(3, 2, figsize=(7, 8), sharex=True, sharey="row", layout="constrained")
     for (w, loss, reciprocal), curve in curves.items():
-        axis, (colour, style) = axes[list(PAPER).index(w), int(reciprocal)], looks[loss]
-        axis.plot(FIGURE_POWERS, curve, style, color=colour, markersize=4, label=loss)
+        axis, (color, style) = axes[list(PAPER).index(w), int(reciprocal)], looks[loss]
+        axis.plot(FIGURE_POWERS, curve, style, color=color, markersize=4, label=loss)
         axis.set_title(f"w{w}, {'reciprocal' if reciprocal else 'ordinary'} kernel", fontsize=10)
         axis.grid(alpha=0.3)
     for axis in axes[:, 0]:

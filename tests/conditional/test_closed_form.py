@@ -13,7 +13,15 @@ from tests.oracles.conditional import (
     random_kernel,
     random_labels,
 )
-from torchrank.conditional import KroneckerEigh, antisymmetrize, kron_rank_rls, kron_rls, symmetrize, two_step_rls
+from torchrank.conditional import (
+    KroneckerEigh,
+    antisymmetrize,
+    kron_edge_rls,
+    kron_rank_rls,
+    kron_rls,
+    symmetrize,
+    two_step_rls,
+)
 
 SIDES = [  # nodes and ranks of the start and end kernels
     (1, 1, 1, 1),
@@ -65,7 +73,7 @@ def test_ranking_equals_the_explicit_solution(sides, direction, lam):
 
 
 @pytest.mark.parametrize("direction", ["outgoing", "incoming"])
-def test_ranking_minimises_the_objective(direction):
+def test_ranking_minimizes_the_objective(direction):
     Ks, Ke = kernels((4, 2, 3, 3))
     F, G = random_labels(4, 3), pair_kernel_matrix(Ks, Ke)
     groups = complete_edges(4, 3)[:, 0 if direction == "outgoing" else 1]
@@ -122,6 +130,36 @@ def test_predict_uses_the_last_duals_or_those_given():
     torch.testing.assert_close(solver.predict(G_new, H_new, duals=2 * A), 2 * G_new @ A @ H_new.mT, rtol=0, atol=1e-11)
     with pytest.raises(ValueError, match=r"K_start has shape \(3, 2\); expected \(new nodes, 3 training nodes\)"):
         solver.predict(G_new.mT, H_new)
+    with pytest.raises(ValueError, match="K_end is missing: start and end nodes are two sets"):
+        solver.predict(G_new)
+    with pytest.raises(ValueError, match="K_start is missing"):
+        solver.predict(None, H_new)
+
+
+@pytest.mark.parametrize("given_twice", [False, True])
+def test_predict_takes_one_kernel_for_both_sides_of_one_set_of_nodes(given_twice):
+    K, F, new = random_kernel(4, 4, 1), random_labels(4, 4), random_labels(2, 4)
+    solver, fit = (
+        KroneckerEigh(K, K if given_twice else None),
+        kron_edge_rls(K, None, complete_edges(4, 4), F.reshape(-1), 0.5, tol=1e-13),
+    )
+    A = solver.solve(F, 0.5)
+    torch.testing.assert_close(solver.predict(new), new @ A @ new.mT, rtol=0, atol=1e-11)
+    torch.testing.assert_close(fit.predict(new), solver.predict(new), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("loss", "direction"), [("regression", "outgoing"), ("ranking", "outgoing"), ("ranking", "incoming")]
+)
+def test_training_loss_is_what_is_minimized(loss, direction):
+    Ks, Ke, F = random_kernel(4, 3, 1), random_kernel(3, 3, 2), random_labels(2, 4, 3)
+    solver = KroneckerEigh(Ks, Ke, loss=loss, direction=direction)
+    A = solver.solve(F, [0.3, 2.0])
+    groups = None if loss == "regression" else complete_edges(4, 3)[:, 0 if direction == "outgoing" else 1]
+    for i, lam in enumerate((0.3, 2.0)):
+        for k in range(2):
+            expected = objective(pair_kernel_matrix(Ks, Ke), F[k].reshape(-1), A[i, k].reshape(-1), lam, groups)
+            assert float(solver.training_loss()[i, k]) == pytest.approx(float(expected), rel=1e-10)
 
 
 def test_float32_kernel_of_rank_one():
@@ -133,7 +171,7 @@ def test_float32_kernel_of_rank_one():
     assert float(solver.predict()[7, 7]) == pytest.approx(1.993080, abs=1e-6)
 
 
-def test_ranking_without_regularisation():
+def test_ranking_without_regularization():
     F = torch.tensor([[1.0, 2, 4], [0, 0, 0], [3, 3, 9]], dtype=torch.float64)
     prediction = kron_rank_rls(torch.eye(3, dtype=torch.float64), None, F, 0.0)
     expected = torch.tensor([[-4, -1, 5], [0, 0, 0], [-6, -6, 12]], dtype=torch.float64) / 3
@@ -141,7 +179,7 @@ def test_ranking_without_regularisation():
 
 
 @pytest.mark.parametrize("sides", [(3, 3, 4, 4), (5, 2, 3, 1), (4, 4, 6, 3)])
-def test_no_regularisation_gives_least_squares_of_least_norm(sides):
+def test_no_regularization_gives_least_squares_of_least_norm(sides):
     Ks, Ke = kernels(sides)
     F, G = random_labels(len(Ks), len(Ke)), pair_kernel_matrix(Ks, Ke)
     expected = torch.linalg.pinv(G, hermitian=True) @ F.reshape(-1)

@@ -50,7 +50,8 @@ def test_one_set_of_nodes(p, rank, relation, loss, direction, method):
     torch.testing.assert_close(fit.predict(new).reshape(-1), G_new @ expected, rtol=0, atol=1e-9)
     assert fit.converged
     assert fit.reason == "tolerance"
-    assert len(fit.residuals) == fit.n_iter + 1
+    assert len(fit.objective) == fit.n_iter + 1
+    assert fit.losses == fit.objective[-1:]
 
 
 @METHODS
@@ -76,7 +77,7 @@ def test_complete_graph_equals_the_closed_form(loss, direction, method):
 
 
 def test_repeated_edges_share_their_weight():
-    fit = kron_edge_rls(torch.eye(2, dtype=torch.float64), None, [[0, 1], [0, 1]], [1.0, 3.0])
+    fit = kron_edge_rls(torch.eye(2, dtype=torch.float64), None, [[0, 1], [0, 1]], [1.0, 3.0], 1.0)
     assert float(fit.pair_duals[0, 1]) == pytest.approx(4 / 3, rel=1e-12)
 
 
@@ -84,7 +85,7 @@ def test_groups_of_three_one_no_and_four_edges():
     K = random_kernel(5, 5, 3)
     edges = torch.tensor([[3, 0], [0, 1], [3, 1], [0, 2], [1, 4], [3, 4], [0, 3], [3, 3]])
     y = random_labels(8)
-    fit = kron_edge_rls(K, None, edges, y, loss="ranking", tol=1e-13)
+    fit = kron_edge_rls(K, None, edges, y, 1.0, loss="ranking", tol=1e-13)
     torch.testing.assert_close(fit.duals, explicit(K, K, edges, y, 1.0, "ranking"), rtol=0, atol=1e-10)
     assert float(fit.duals[4]) == pytest.approx(0, abs=1e-15)  # the only edge of node 1 compares with nothing
     scores = fit.predict(K)
@@ -93,7 +94,7 @@ def test_groups_of_three_one_no_and_four_edges():
 
 
 def test_edge_weights_of_the_two_readings_of_the_ranking_loss():
-    """Centred blocks weigh a node's pairs by 1 / (2 l): as many edges, each pair counted in both orders."""
+    """Centered blocks weigh a node's pairs by 1 / (2 l): as many edges, each pair counted in both orders."""
     groups, c = torch.tensor([0, 0, 0, 1, 1]), random_labels(5)
     pairs = sum(
         (c[i] - c[j]) ** 2 / (2 * int((groups == groups[i]).sum()))
@@ -101,8 +102,8 @@ def test_edge_weights_of_the_two_readings_of_the_ranking_loss():
         for j in range(5)
         if groups[i] == groups[j]
     )
-    centred = c - torch.stack([c[groups == g].mean() for g in groups])
-    assert float(centred.square().sum()) == pytest.approx(float(pairs), rel=1e-13)
+    centered = c - torch.stack([c[groups == g].mean() for g in groups])
+    assert float(centered.square().sum()) == pytest.approx(float(pairs), rel=1e-13)
 
 
 @METHODS
@@ -111,7 +112,7 @@ def test_edge_weights_of_the_two_readings_of_the_ranking_loss():
     [(1e-7, torch.float64), (1e-300, torch.float64), (1e300, torch.float64), (1e-30, torch.float32)],
 )
 def test_labels_of_any_size_are_fitted(method, label, dtype):
-    fit = kron_edge_rls(torch.eye(2, dtype=dtype), None, complete_edges(2, 2), [label] * 4, method=method)
+    fit = kron_edge_rls(torch.eye(2, dtype=dtype), None, complete_edges(2, 2), [label] * 4, 1.0, method=method)
     torch.testing.assert_close(
         fit.duals, torch.full((4,), label / 2, dtype=dtype), rtol=4 * torch.finfo(dtype).eps, atol=0
     )
@@ -150,7 +151,7 @@ def test_iterates_in_the_eigenbasis_are_those_on_the_edges(relation, loss, direc
 
 def test_symmetric_ranking_on_a_complete_graph_has_no_label_trick():
     K, F = random_kernel(5, 5, 1), random_labels(5, 5)
-    fit = kron_iterative_rls(K, None, F, loss="ranking", relation="symmetric", tol=1e-13)
+    fit = kron_iterative_rls(K, None, F, 1.0, loss="ranking", relation="symmetric", tol=1e-13)
     expected = explicit(K, K, complete_edges(5, 5), F.reshape(-1), 1.0, "ranking", relation="symmetric")
     torch.testing.assert_close(fit.duals.reshape(-1), expected, rtol=0, atol=1e-9)
     assert (fit.predict(K) - fit.predict(K).mT).abs().max() < 1e-12
@@ -176,12 +177,13 @@ def test_early_stopping_restores_the_best_iterate():
     iterates = []
     fit = kron_edge_rls(
         K, None, train, noisy[train[:, 0], train[:, 1]], 0.0, max_iter=300, validation=(held_out, targets), patience=5,
-        callback=lambda state: iterates.append((state.duals(), state.error)),
+        callback=lambda state: iterates.append((state.duals(), state.validation_error)),
     )  # fmt: skip
     errors = [error for _, error in iterates]
     assert fit.reason == "validation"
-    assert list(fit.errors) == errors
+    assert list(fit.validation_errors) == errors
     assert errors[fit.best_iter - 1] == min(errors)
+    assert fit.losses == (min(errors),)
     assert fit.n_iter == fit.best_iter + 5
     assert torch.equal(fit.duals, iterates[fit.best_iter - 1][0])
     scores = fit.predict(K)[held_out[:, 0], held_out[:, 1]]
@@ -191,8 +193,8 @@ def test_early_stopping_restores_the_best_iterate():
 def test_ranking_is_validated_by_misordered_pairs_and_functions_may_judge_too():
     K, y = random_kernel(6, 6, 1), random_labels(len(EDGES))
     held_out = torch.tensor([[0, 3], [0, 4], [0, 5], [1, 1], [1, 2]])
-    fit = kron_edge_rls(K, None, EDGES, y, loss="ranking", validation=(held_out, [1, 2, 3, 4, 5]), patience=3)
-    assert {round(4 * error, 9) % 0.5 for error in fit.errors} == {0}  # four pairs
+    fit = kron_edge_rls(K, None, EDGES, y, 1.0, loss="ranking", validation=(held_out, [1, 2, 3, 4, 5]), patience=3)
+    assert {round(4 * error, 9) % 0.5 for error in fit.validation_errors} == {0}  # four pairs
     calls = []
     fit = kron_iterative_rls(
         K, None, random_labels(6, 6), 0.0, validation=lambda a: calls.append(a) or len(calls), patience=4
@@ -203,16 +205,16 @@ def test_ranking_is_validated_by_misordered_pairs_and_functions_may_judge_too():
 
 def test_warm_start_continues():
     K, y = random_kernel(6, 6, 1), random_labels(len(EDGES))
-    full = kron_edge_rls(K, None, EDGES, y, loss="ranking", tol=1e-10)
+    full = kron_edge_rls(K, None, EDGES, y, 1.0, loss="ranking", tol=1e-10)
     with pytest.warns(
         ConvergenceWarning, match="kron_edge_rls.loss='ranking', method='cg'. did not converge in 3 iterations"
     ):
-        short = kron_edge_rls(K, None, EDGES, y, loss="ranking", max_iter=3)
+        short = kron_edge_rls(K, None, EDGES, y, 1.0, loss="ranking", max_iter=3)
     assert (short.converged, short.reason) == (False, "max_iter")
-    again = kron_edge_rls(K, None, EDGES, y, loss="ranking", tol=1e-10, warm_start=short.duals)
-    assert again.residuals[0] == pytest.approx(short.residuals[-1], rel=1e-6)
+    again = kron_edge_rls(K, None, EDGES, y, 1.0, loss="ranking", tol=1e-10, warm_start=short.duals)
+    assert again.objective[0] == pytest.approx(short.objective[-1], rel=1e-6)
     torch.testing.assert_close(again.duals, full.duals, rtol=0, atol=1e-8)
-    assert kron_edge_rls(K, None, EDGES, y, loss="ranking", tol=1e-9, warm_start=full.duals).n_iter == 0
+    assert kron_edge_rls(K, None, EDGES, y, 1.0, loss="ranking", tol=1e-9, warm_start=full.duals).n_iter == 0
 
 
 def test_fixed_number_of_iterations_does_not_warn():
@@ -224,15 +226,15 @@ def test_fixed_number_of_iterations_does_not_warn():
 
 def test_callback_stops():
     K, y = random_kernel(6, 6, 1), random_labels(len(EDGES))
-    fit = kron_edge_rls(K, None, EDGES, y, callback=lambda state: state.n_iter == 2)
+    fit = kron_edge_rls(K, None, EDGES, y, 1.0, callback=lambda state: state.n_iter == 2)
     assert (fit.n_iter, fit.reason, fit.converged) == (2, "callback", False)
 
 
 def test_labels_of_zero_and_a_single_node():
-    fit = kron_edge_rls(torch.eye(3), None, EDGES[:1], torch.zeros(1))
+    fit = kron_edge_rls(torch.eye(3), None, EDGES[:1], torch.zeros(1), 1.0)
     assert fit.duals.tolist() == [0]
     assert fit.converged
-    single = kron_edge_rls(np.array([[2.0]]), None, [[0, 0], [0, 0]], [1, 3], loss="ranking")
+    single = kron_edge_rls(np.array([[2.0]]), None, [[0, 0], [0, 0]], [1, 3], 1.0, loss="ranking")
     assert isinstance(single.duals, np.ndarray)
     np.testing.assert_allclose(single.duals, [-1, 1])
     assert single.pair_duals.tolist() == [[0]]
@@ -240,13 +242,13 @@ def test_labels_of_zero_and_a_single_node():
 
 
 def test_no_edges_at_all():
-    fit = kron_edge_rls(torch.eye(3), None, torch.zeros((0, 2), dtype=torch.int64), torch.zeros(0), loss="ranking")
+    fit = kron_edge_rls(torch.eye(3), None, torch.zeros((0, 2), dtype=torch.int64), torch.zeros(0), 1.0, loss="ranking")
     assert fit.duals.shape == (0,)
     assert fit.predict(torch.eye(3)).abs().max() == 0
 
 
 def test_float32_stays_float32():
-    fit = kron_edge_rls(random_kernel(6, 3, 1).float(), None, EDGES, random_labels(len(EDGES)).float())
+    fit = kron_edge_rls(random_kernel(6, 3, 1).float(), None, EDGES, random_labels(len(EDGES)).float(), 1.0)
     assert fit.duals.dtype == torch.float32
     assert fit.converged
 
@@ -287,7 +289,7 @@ def test_gradients_of_pair_duals_of_two_domains():
 
 def test_stopped_iterations_carry_no_gradient():
     K = random_kernel(6, 6, 1).requires_grad_()
-    assert not kron_edge_rls(K, None, EDGES, random_labels(len(EDGES)), tol=0, max_iter=2).duals.requires_grad
+    assert not kron_edge_rls(K, None, EDGES, random_labels(len(EDGES)), 1.0, tol=0, max_iter=2).duals.requires_grad
 
 
 @pytest.mark.parametrize(
@@ -311,14 +313,14 @@ def test_stopped_iterations_carry_no_gradient():
     ],
 )
 def test_bad_input_is_named(changed, error, message):
-    arguments = {"K_start": np.eye(6), "K_end": None, "edges": [[0, 1]], "y": [1.0], **changed}
+    arguments = {"K_start": np.eye(6), "K_end": None, "edges": [[0, 1]], "y": [1.0], "lam": 1.0, **changed}
     with pytest.raises(error, match=message):
         kron_edge_rls(**arguments)
 
 
 def test_an_iteration_has_one_output():
     with pytest.raises(ValueError, match=r"F has shape \(2, 3, 3\); an iteration solves for one output at a time"):
-        kron_iterative_rls(np.eye(3), None, np.zeros((2, 3, 3)))
+        kron_iterative_rls(np.eye(3), None, np.zeros((2, 3, 3)), 1.0)
 
 
 def test_float32_kernel_of_rank_one_in_the_eigenbasis():
@@ -331,8 +333,8 @@ def test_float32_kernel_of_rank_one_in_the_eigenbasis():
 
 def test_validation_may_be_any_pair_of_edges_and_labels():
     K, edges, y = np.eye(3), np.array([[0, 1], [1, 2], [2, 0]]), np.array([1.0, 2, 3])
-    fits = [kron_edge_rls(K, None, edges, y, validation=kind((edges, y))) for kind in (tuple, list)]
-    assert fits[0].errors == fits[1].errors == pytest.approx([14 / 12])
+    fits = [kron_edge_rls(K, None, edges, y, 1.0, validation=kind((edges, y))) for kind in (tuple, list)]
+    assert fits[0].validation_errors == fits[1].validation_errors == pytest.approx([14 / 12])
 
 
 @pytest.mark.parametrize("method", ["cg", "bicgstab"])
@@ -346,30 +348,32 @@ def test_an_indefinite_kernel_is_refused(method):
 
 def test_two_sets_of_nodes_need_two_kernels():
     K, L, edges, y = np.eye(2), 2 * np.eye(2), [(0, 1), (1, 0)], [1.0, 2.0]
-    for fit in (kron_edge_rls(K, L, edges, y), kron_iterative_rls(K, L, np.ones((2, 2)))):
-        with pytest.raises(ValueError, match="K_end is missing; this fit has two sets of nodes"):
+    for fit in (kron_edge_rls(K, L, edges, y, 1.0), kron_iterative_rls(K, L, np.ones((2, 2)), 1.0)):
+        with pytest.raises(ValueError, match="K_end is missing: start and end nodes are two sets"):
             fit.predict(K)
         assert fit.predict(K, L).shape == (2, 2)
-    assert kron_edge_rls(K, K, edges, y).predict(K).shape == (2, 2)
+    assert kron_edge_rls(K, K, edges, y, 1.0).predict(K).shape == (2, 2)
 
 
 def test_validation_of_another_kind_is_named():
     with pytest.raises(TypeError, match="validation is int; expected"):
-        kron_edge_rls(np.eye(2), None, [(0, 1)], [1.0], validation=5)
+        kron_edge_rls(np.eye(2), None, [(0, 1)], [1.0], 1.0, validation=5)
 
 
 def test_validation_without_anything_to_measure_is_refused():
     y = torch.tensor([1.0, 2.0], dtype=torch.float64)
     one_edge_each = torch.tensor([[0, 1], [1, 2]])
     with pytest.raises(ValueError, match="validation gave NaN after iteration 1"):
-        kron_edge_rls(torch.eye(3).double(), None, [[0, 1], [0, 2]], y, loss="ranking", validation=(one_edge_each, y))
+        kron_edge_rls(
+            torch.eye(3).double(), None, [[0, 1], [0, 2]], y, 1.0, loss="ranking", validation=(one_edge_each, y)
+        )
 
 
 def test_backward_pass_that_does_not_converge_warns():
     K = torch.diag(torch.arange(1.0, 10).double()).requires_grad_()
     edges = torch.arange(9).repeat(2, 1).mT
     y = torch.eye(9, dtype=torch.float64)[0]  # an eigenvector: one iteration
-    fit = kron_edge_rls(K, None, edges, y, max_iter=1)
+    fit = kron_edge_rls(K, None, edges, y, 1.0, max_iter=1)
     assert fit.converged
     with pytest.warns(ConvergenceWarning, match="the gradient of kron_edge_rls did not converge in 1 iterations"):
         fit.duals.sum().backward()

@@ -80,7 +80,7 @@ def test_predictions_and_only_the_labels_needing_a_gradient():
     torch.testing.assert_close(F.grad.reshape(-1), hat.sum(0), rtol=0, atol=1e-11)
 
 
-def test_no_regularisation_has_a_gradient_only_where_the_kernel_is_regular():
+def test_no_regularization_has_a_gradient_only_where_the_kernel_is_regular():
     F = random_labels(3, 3)
     with pytest.raises(ValueError, match="lam=0 with a singular kernel: the solution jumps"):
         kron_rls(random_kernel(3, 2, 1).requires_grad_(), None, F, 0.0)

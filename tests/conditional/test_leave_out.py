@@ -123,8 +123,8 @@ def test_two_step_formulas_equal_refits(exclude, sides):
     torch.testing.assert_close(two_step_loo(Ks, Ke, F, 0.5, 2.0, exclude=exclude), expected, rtol=0, atol=1e-10)
 
 
-def test_the_constant_of_a_query_is_what_an_unpenalised_column_gives():
-    """Centring over a query equals adding to the model a constant for each query that costs nothing."""
+def test_the_constant_of_a_query_is_what_an_unpenalized_column_gives():
+    """Centering over a query equals adding to the model a constant for each query that costs nothing."""
     K, F = random_kernel(4, 4, 3), random_labels(4, 4)
     groups, G = complete_edges(4, 4)[:, 0], pair_kernel_matrix(K, K)
     a = edge_duals(G, F.reshape(-1), 0.7, groups)

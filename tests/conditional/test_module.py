@@ -24,10 +24,14 @@ X, Z = random_labels(6, 2, seed=1), random_labels(5, 3, seed=2)
 def test_fit_and_scores_on_one_set_of_nodes():
     model, F, new = KroneckerRLS(Gaussian(), X, lam=0.3), random_labels(6, 6), random_labels(4, 2, seed=5)
     assert model(new).abs().max() == 0
-    assert model.fit(F) is model
+    evidence = model.fit(F)
     K, K_new = model.kernel(X, X), model.kernel(new, X)
     expected = K_new @ kron_rls(K, None, F, 0.3) @ K_new.mT
     torch.testing.assert_close(model(new), expected, rtol=0, atol=1e-12)
+    assert (evidence.objective, evidence.n_iter, evidence.converged, evidence.reason) == ((), 0, True, "closed form")
+    model.requires_grad_(False)
+    loss = (F - model(X)).square().sum() + 0.3 * (model.duals * model(X)).sum()
+    assert evidence.losses == pytest.approx((float(loss),), rel=1e-12)
     torch.testing.assert_close(model.score_pairs(new[:3], new[1:]), expected.diagonal(1), rtol=0, atol=1e-12)
 
 
@@ -44,14 +48,15 @@ def test_two_sets_of_nodes_and_the_ranking_loss():
 def test_edges():
     model, edges, y = KroneckerRLS(Gaussian(), X, relation="reciprocal"), complete_edges(6, 6)[::2], random_labels(18)
     fit = model.fit_edges(edges, y, tol=1e-12)
-    expected = kron_edge_rls(model.kernel(X, X).detach(), None, edges, y, relation="reciprocal", tol=1e-12)
+    expected = kron_edge_rls(model.kernel(X, X).detach(), None, edges, y, 1.0, relation="reciprocal", tol=1e-12)
     assert fit.converged
     torch.testing.assert_close(model.duals, expected.pair_duals, rtol=0, atol=1e-11)
     torch.testing.assert_close(model(X), -model(X).mT, rtol=0, atol=1e-12)
 
 
 def test_state_dict_is_the_whole_model():
-    model = KroneckerRLS(Gaussian(), X, lam=0.3).fit(random_labels(6, 6))
+    model = KroneckerRLS(Gaussian(), X, lam=0.3)
+    model.fit(random_labels(6, 6))
     other = KroneckerRLS(Gaussian(7.0), torch.zeros(6, 2, dtype=torch.float64))
     other.load_state_dict(model.state_dict())
     assert torch.equal(other(X[:3]), model(X[:3]))
@@ -96,7 +101,8 @@ class _Solve(nn.Module):
 
 def test_features_in_single_precision_lose_no_digits_in_the_duals():
     v = torch.arange(1.0, 9.0)[:, None]
-    model = KroneckerRLS(lambda x, y: x @ y.mT, v, lam=1e-3).fit(torch.ones(8, 8))
+    model = KroneckerRLS(lambda x, y: x @ y.mT, v, lam=1e-3)
+    model.fit(torch.ones(8, 8))
     assert model(v).dtype == torch.float32
     assert float(model(v)[7, 7].detach()) == pytest.approx(1.993080, abs=1e-6)
 
@@ -108,6 +114,8 @@ def test_refusals_and_repr():
         KroneckerRLS(Gaussian(), X, kernel_end=Gaussian())
     with pytest.raises(ValueError, match=r"relation='symmetric' needs one set of nodes"):
         KroneckerRLS(Gaussian(), X, Z, relation="symmetric")
+    with pytest.raises(ValueError, match="x_end is missing: start and end nodes are two sets"):
+        KroneckerRLS(Gaussian(), X, X[:5])(X)
     assert "nodes=(6, 5), loss='regression'" in repr(KroneckerRLS(Gaussian(), X, Z, kernel_end=Gaussian()))
 
 
@@ -177,8 +185,10 @@ def nearly_unsymmetric(x, y):
 def test_rounding_of_a_float32_kernel_is_judged_as_such(kernel):
     x, F = random_labels(30, 3).float(), random_labels(30, 30)
     model, exact = (KroneckerRLS(kernel, x.to(dtype), lam=0.1) for dtype in (torch.float32, torch.float64))
-    expected = exact.fit(F)(x.double())
-    torch.testing.assert_close(model.fit(F)(x).double(), expected, rtol=0, atol=1e-3)
+    for either in (exact, model):
+        either.fit(F)
+    expected = exact(x.double())
+    torch.testing.assert_close(model(x).double(), expected, rtol=0, atol=1e-3)
     assert model.duals.dtype == torch.float64
     model.fit_edges(complete_edges(30, 30), F.reshape(-1))
     torch.testing.assert_close(model(x).double(), expected, rtol=0, atol=1e-3)

@@ -69,11 +69,21 @@ def fisher_decisions(X: Any, z: Any) -> Any:
 
 
 def kronecker_scores(K: Any, F: Any) -> Any:
-    return tr.KroneckerRLS(lambda a, b: a @ b.mT, K).fit(F)(K)
+    model = tr.KroneckerRLS(lambda a, b: a @ b.mT, K)
+    model.fit(F)
+    return model(K)
+
+
+def pair_kernel_products(K: Any, F: Any) -> Any:
+    """Between all pairs, and between edges."""
+    kernel, edges = tr.PairKernel(K), like(EDGES, K)
+    listed = tr.PairKernel(K, relation="symmetric", out_edges=edges, in_edges=edges)
+    weights = F.reshape(-1) if hasattr(F, "reshape") else np.ravel(F)
+    return kernel @ F, kernel.to_dense(), listed @ weights, listed.to_dense()
 
 
 def duals_of_edges(K: Any, F: Any) -> Any:
-    return tr.kron_edge_rls(K, None, like(EDGES, K), F.reshape(-1) if hasattr(F, "reshape") else np.ravel(F)).duals
+    return tr.kron_edge_rls(K, None, like(EDGES, K), F.reshape(-1) if hasattr(F, "reshape") else np.ravel(F), 1.0).duals
 
 
 def parts(X: Any) -> Any:

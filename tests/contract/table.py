@@ -19,6 +19,7 @@ from tests.contract.recipes import (
     kronecker_scores,
     label_ranker,
     module,
+    pair_kernel_products,
     parts,
     seeded,
     selected_items,
@@ -299,9 +300,7 @@ CALLS: dict[str, Call] = {
         lambda K, F: conditional.two_step_loo(K, None, F, 1.0, 1.0), {"K": KERNEL, "F": LABELS}
     ),
     "KroneckerEigh": Call(lambda K, F: tr.KroneckerEigh(K).solve(F, 1.0), {"K": KERNEL, "F": LABELS}),
-    "PairKernel": Call(
-        lambda K, F: (tr.PairKernel(K).matmul(F), tr.PairKernel(K).to_dense()), {"K": KERNEL, "F": LABELS}
-    ),
+    "PairKernel": Call(pair_kernel_products, {"K": KERNEL, "F": LABELS}),
     "KroneckerRLS": Call(kronecker_scores, {"K": KERNEL, "F": LABELS}, tensors=True),
     "conditional.conditional_rank_loss": Call(
         lambda V, X, z: conditional.conditional_rank_loss(column(V), column(X), z),
@@ -323,11 +322,6 @@ CALLS: dict[str, Call] = {
     "linalg.as_double": Call(linalg.as_double, {"K": KERNEL}, tensors=True),
     "linalg.check_symmetric": Call(linalg.check_symmetric, {"K": KERNEL}, tensors=True),
     "linalg.check_psd": Call(linalg.check_psd, {"K": KERNEL}, tensors=True),
-    "linalg.PairProduct": Call(
-        lambda K, F: linalg.PairProduct(K, K, torch.from_numpy(EDGES.T), torch.from_numpy(EDGES.T))(F.reshape(-1)),
-        {"K": KERNEL, "F": LABELS},
-        tensors=True,
-    ),
     # metrics
     "metrics.silhouette_samples": Call(
         lambda K, z, w: metrics.silhouette_samples(K, z, w), {"K": DISTANCES, "z_": CLASSES, "w_": WEIGHTS}
@@ -448,7 +442,6 @@ EXEMPT = {
     "Eigen": _RESULT,
     "Iteration": _RESULT,
     "KrylovSolution": _RESULT,
-    "Plan": _ARGUMENTS,
     "ConvergenceWarning": "a warning",
     "ConditionalSplit": "splits edges by number; tests/conditional/test_splits.py",
     "check_leakage": "compares edges by number; tests/conditional/test_splits.py",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -111,6 +112,7 @@ def edges() -> Table:
 
 _MALLOWS = {"kernel__lam": [0.1, 0.5]}
 _SEEDED = {"random_state": 0}
+_GENERATOR = torch.Generator().manual_seed(0)
 CASES = [
     Case(estimators.AllPairsMajorityVote(), classes, {"ties": ["half", "strict"]}),
     Case(
@@ -142,7 +144,7 @@ CASES = [
     Case(estimators.KroneckerRLS(kernel="rbf"), edges, {"alpha": [0.1, 1.0]}, scale=True),
     Case(estimators.KroneckerRLSCV([0.1, 1.0], kernel="rbf", **_SEEDED), edges, {"cv": ["edge", "start"]}, scale=True),
     Case(
-        estimators.KroneckerRLSCV([0.1, 1.0], kernel="rbf", cv=ConditionalSplit(1, 2, random_state=0)),
+        estimators.KroneckerRLSCV([0.1, 1.0], kernel="rbf", cv=ConditionalSplit(1, 2, generator=_GENERATOR)),
         edges,
         {"tol": [1e-8, 1e-4]},
         scale=True,

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tests.oracles.conditional import complete_edges, random_kernel, random_labels
+from tests.oracles.conditional import complete_edges, generator_of, random_kernel, random_labels
 from torchrank.conditional import ConditionalSplit, KroneckerEigh, kron_edge_rls, kron_rank_rls, kron_rls
 from torchrank.estimators import KroneckerRLS, KroneckerRLSCV
 from torchrank.metrics import conditional_ranking_error
@@ -25,7 +25,9 @@ def test_complete_graph_with_a_precomputed_kernel_is_solved_in_closed_form():
     order = np.random.default_rng(0).permutation(16)
     model = KroneckerRLS(0.3, kernel="precomputed", nodes=K).fit(edges[order], F.ravel()[order])
     np.testing.assert_allclose(model.pair_duals_, kron_rls(K[:4, :4], None, F, 0.3), atol=1e-12)
-    assert (model.converged_, model.n_iter_, model.residuals_) == (True, 0, ())
+    assert (model.converged_, model.n_iter_, model.objective_, model.reason_) == (True, 0, (), "closed form")
+    scores = K[:4, :4] @ model.pair_duals_ @ K[:4, :4]
+    assert model.losses_ == pytest.approx((((F - scores) ** 2).sum() + 0.3 * (model.pair_duals_ * scores).sum(),))
     new = np.array([[5, 0], [4, 5], [0, 4]])
     expected = K[:, :4] @ model.pair_duals_ @ K[:, :4].T
     np.testing.assert_allclose(model.predict(new), expected[new[:, 0], new[:, 1]], atol=1e-11)
@@ -43,7 +45,8 @@ def test_incomplete_graph_is_solved_by_iterations(loss, direction, relation):
     everything = complete_edges(7, 7).numpy()
     np.testing.assert_allclose(model.predict(everything).reshape(7, 7), fit.predict(K), atol=1e-9)
     assert model.converged_
-    assert len(model.residuals_) == model.n_iter_ + 1
+    assert len(model.objective_) == model.n_iter_ + 1
+    assert (model.losses_, model.reason_) == (model.objective_[-1:], "tolerance")
 
 
 def test_two_sets_of_nodes_with_features():
@@ -99,7 +102,7 @@ def test_pipeline_and_grid_search():
     search = GridSearchCV(model, {"kroneckerrls__alpha": [0.1, 10.0]}, cv=KFold(3)).fit(rows, F.ravel())
     assert search.predict(rows).shape == (64,)
     numbered = KroneckerRLS(nodes=X, end_nodes=X)
-    splitter = ConditionalSplit(4, 2, random_state=0)
+    splitter = ConditionalSplit(4, 2, generator=generator_of(0))
     assert GridSearchCV(numbered, {"alpha": [0.1, 10.0]}, cv=splitter).fit(edges, F.ravel()).best_params_["alpha"] in (
         0.1,
         10,
@@ -131,7 +134,7 @@ def test_cv_over_both_nodes_fits_fold_by_fold(complete):
     model = KroneckerRLSCV(alphas, cv="both", n_splits=2, random_state=0, kernel="precomputed", nodes=K, end_nodes=K)
     model.fit(edges, y)
     errors = np.zeros(2)
-    for train, test in ConditionalSplit(4, 2, random_state=0).split(edges):
+    for train, test in ConditionalSplit(4, 2, generator=generator_of(0)).split(edges):
         for i, alpha in enumerate(alphas):
             fit = KroneckerRLS(alpha, kernel="precomputed", nodes=K, end_nodes=K).fit(edges[train], y[train])
             errors[i] += ((fit.predict(edges[test]) - y[test]) ** 2).sum() / len(y)
@@ -143,7 +146,7 @@ def test_cv_of_a_symmetric_relation_keeps_mirrored_edges_together():
     edges = complete_edges(6, 6).numpy()
     options = {"kernel": "precomputed", "nodes": K, "relation": "symmetric"}
     model = KroneckerRLSCV([1.0, 2.0], random_state=0, **options).fit(edges, (F + F.T).ravel())
-    splitter = ConditionalSplit(1, 3, one_domain=True, undirected=True, random_state=0)
+    splitter = ConditionalSplit(1, 3, one_domain=True, undirected=True, generator=generator_of(0))
     again = KroneckerRLSCV([1.0, 2.0], cv=splitter, **options).fit(edges, (F + F.T).ravel())
     np.testing.assert_allclose(model.cv_errors_, again.cv_errors_, rtol=1e-12)
 

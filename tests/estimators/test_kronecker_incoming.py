@@ -6,7 +6,7 @@ import torch
 
 pytest.importorskip("sklearn")
 
-from tests.oracles.conditional import complete_edges, random_kernel, random_labels, ranking_error
+from tests.oracles.conditional import complete_edges, generator_of, random_kernel, random_labels, ranking_error
 from torchrank.conditional import ConditionalSplit, KroneckerEigh, kron_edge_rls
 from torchrank.estimators import KroneckerRLS, KroneckerRLSCV
 
@@ -49,7 +49,7 @@ def test_cross_validation_fold_by_fold(direction, query):
     options = {"kernel": "precomputed", "nodes": K, "end_nodes": K, "loss": "ranking", "direction": direction}
     model = KroneckerRLSCV(alphas, cv="edge", n_splits=2, random_state=0, **options).fit(edges, y)
     predicted, tested = [], []
-    for train, test in ConditionalSplit(1, 2, random_state=0).split(edges):
+    for train, test in ConditionalSplit(1, 2, generator=generator_of(0)).split(edges):
         fits = [KroneckerRLS(alpha, **options).fit(edges[train], y[train]) for alpha in alphas]
         predicted.append([fit.predict(edges[test]) for fit in fits])
         tested.append(test)
@@ -65,8 +65,8 @@ def test_edge_solvers_stop_by_the_error_of_one_query(direction, query):
     train, held_out, targets = edges[:18], edges[18:], random_labels(18, seed=3).round()  # with ties
     seen = []
     kron_edge_rls(
-        K, None, train, y, loss="ranking", direction=direction, validation=(held_out, targets), patience=8,
-        callback=lambda state: seen.append((state.duals(), state.error)),
+        K, None, train, y, 1.0, loss="ranking", direction=direction, validation=(held_out, targets), patience=8,
+        callback=lambda state: seen.append((state.duals(), state.validation_error)),
     )  # fmt: skip
     for duals, error in seen:
         A = torch.zeros(6, 6, dtype=torch.float64).index_put((train[:, 0], train[:, 1]), duals, accumulate=True)

@@ -204,7 +204,7 @@ SEARCHED = {
     "fit_plackett_luce": (lambda w: torchrank.fit_plackett_luce(X, w, prior=0.1).logits, "fit_plackett_luce searches"),
     "fit_mallows": (lambda w: torchrank.fit_mallows(X, w).lam, "fit_mallows searches"),
     "kron_iterative_rls": (
-        lambda F: torchrank.kron_iterative_rls(ORDER.diag(), None, F).duals,
+        lambda F: torchrank.kron_iterative_rls(ORDER.diag(), None, F, 1.0).duals,
         "iterative_rls searches",
     ),
 }

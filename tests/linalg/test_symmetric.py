@@ -44,7 +44,7 @@ def test_eigenpairs_rebuild_the_matrix(n, rank):
 
 
 @pytest.mark.parametrize(("n", "rank"), [(1, 1), (2, 2), (2, 1), (7, 7), (7, 3), (40, 5)])
-def test_centred_eigenpairs_rebuild_the_centred_matrix_and_are_orthogonal_to_constants(n, rank):
+def test_centered_eigenpairs_rebuild_the_centered_matrix_and_are_orthogonal_to_constants(n, rank):
     K = random_psd(n, rank)
     C = torch.eye(n, dtype=torch.float64) - 1 / n
     values, vectors = centered_eigh(K)
@@ -54,7 +54,7 @@ def test_centred_eigenpairs_rebuild_the_centred_matrix_and_are_orthogonal_to_con
     assert vectors.sum(0).abs().max() < 1e-13 if n > 1 else vectors.numel() == 0
 
 
-def test_constant_kernel_has_nothing_left_after_centring():
+def test_constant_kernel_has_nothing_left_after_centering():
     assert centered_eigh(torch.full((6, 6), 3.0, dtype=torch.float64)).values.tolist() == [0.0] * 5
 
 
@@ -109,6 +109,26 @@ def test_indefinite_matrices_are_refused_without_their_eigenpairs(dtype):
     check_psd(singular)
     check_psd(torch.zeros(3, 3, dtype=dtype))
     before = singular.clone()
-    with pytest.raises(ValueError, match="K_end is not positive semi-definite: it has eigenvalues below"):
-        check_psd(singular - 0.1 * torch.eye(12, dtype=dtype), "K_end")
+    message = r"K_end is not positive semi-definite: its lowest eigenvalue is -0\.1 at a largest of .* to zero; a hint"
+    with pytest.raises(ValueError, match=message):
+        check_psd(singular - 0.1 * torch.eye(12, dtype=dtype), "K_end", "a hint")
     assert torch.equal(singular, before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("share", [-0.5, -0.99, -1.01, -2.0])
+def test_both_checks_refuse_the_same_matrices(share, dtype):
+    """The largest entry is far below the largest eigenvalue here, which is what both are relative to."""
+    n, lowest = 64, share * math.sqrt(torch.finfo(dtype).eps)
+    ones = torch.ones(n, n, dtype=torch.float64) / n  # its eigenvalues are 1 and 0
+    e = torch.zeros(n, dtype=torch.float64)
+    e[0], e[1] = 0.5**0.5, -(0.5**0.5)
+    K = (ones + lowest * torch.outer(e, e)).to(dtype)
+    for check in (check_psd, psd_eigh):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            if share > -1:
+                check(K)
+            else:
+                with pytest.raises(ValueError, match="not positive semi-definite"):
+                    check(K)

@@ -1,7 +1,14 @@
 """Conditional ranking from its definitions: explicit pair kernels, explicit loss matrices, dense least squares."""
 
+import numpy as np
 import torch
 from torch import Tensor
+
+
+def generator_of(random_state: int) -> torch.Generator:
+    """What an estimator makes of its ``random_state``, by the conventions of scikit-learn."""
+    seed = np.random.RandomState(random_state).randint(np.iinfo(np.int32).max)
+    return torch.Generator().manual_seed(int(seed))
 
 
 def pair_kernel_matrix(K_start: Tensor, K_end: Tensor, relation: str = "ordinary") -> Tensor:
@@ -31,7 +38,7 @@ def complete_edges(m: int, n: int) -> Tensor:
 
 
 def edge_duals(G: Tensor, y: Tensor, lam: float, groups: Tensor | None = None) -> Tensor:
-    """Minimise ``(y - G a)' L (y - G a) + lam a' G a`` for an explicit edge kernel, by its normal equations.
+    """Minimize ``(y - G a)' L (y - G a) + lam a' G a`` for an explicit edge kernel, by its normal equations.
 
     Without ``groups`` L is the identity. ``L G a + lam a = L y`` is sufficient for stationarity and has one solution.
     """

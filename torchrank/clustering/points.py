@@ -1,6 +1,5 @@
 """Rankings as points of a kernel's feature space: distinct rows, checked Gram matrices, explicit features."""
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -11,7 +10,7 @@ from torchrank.kernels.kendall import kendall_features
 from torchrank.kernels.modules import KendallKernel, MallowsKernel, SmoothedKendallKernel
 from torchrank.kernels.smoothed import smoothed_features
 from torchrank.linalg.precision import kernel_values
-from torchrank.linalg.symmetric import as_double, check_symmetric
+from torchrank.linalg.symmetric import as_double, check_psd, check_symmetric
 from torchrank.ops.checks import complete_scores
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
@@ -193,7 +192,7 @@ def _variant(kernel: KendallKernel) -> str:
 def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, Origin]:
     """A Gram matrix of training points in float64, checked, and where it came from.
 
-    The check that it is positive semi-definite is one Cholesky decomposition, ``m^3 / 3`` operations.
+    The check that it is positive semi-definite is one Cholesky decomposition, ``m^3 / 3`` operations, where it is.
 
     Raises:
         TypeError: not floating-point numbers.
@@ -204,18 +203,10 @@ def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, Origin]:
     if given.ndim != 2:
         raise ValueError(f"{name} has shape {tuple(given.shape)}; expected one square matrix")
     check_symmetric(given, name)
-    double = as_double(given.detach())
-    scale = max(float(double.abs().max()), torch.finfo(torch.float64).tiny)
-    slack = math.sqrt(torch.finfo(given.dtype).eps) * scale
-    shifted = double.clone()
-    shifted.diagonal().add_(slack)
-    if int(torch.linalg.cholesky_ex(shifted).info):
-        lowest = float(torch.linalg.eigvalsh(double)[0])
-        raise ValueError(
-            f"{name} is not positive semi-definite: its lowest eigenvalue is {lowest:.3g} at a largest entry of "
-            f"{scale:.3g}; it is not a kernel's Gram matrix (missing='pairwise' and unpenalised ties give such)"
-        )
-    return double, origin
+    check_psd(
+        given, name, "it is not a kernel's Gram matrix: kernels of missing='pairwise' and of unpenalized ties give such"
+    )
+    return as_double(given.detach()), origin
 
 
 def rows_against_training(K: Matrix, m: int) -> tuple[Tensor, Origin]:

@@ -6,7 +6,8 @@ from torchrank.conditional.iterative import kron_edge_rls, kron_iterative_rls, o
 from torchrank.conditional.krylov import FitState, IterativeFit
 from torchrank.conditional.loss import conditional_rank_loss
 from torchrank.conditional.module import KroneckerRLS
-from torchrank.conditional.pair_kernels import PairKernel, antisymmetrize, symmetrize
+from torchrank.conditional.pair_kernel import PairKernel
+from torchrank.conditional.relations import antisymmetrize, symmetrize
 from torchrank.conditional.splits import ConditionalSplit, check_leakage
 
 __all__ = [

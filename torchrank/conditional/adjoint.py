@@ -7,7 +7,7 @@ solution itself is smooth there: with ``W`` the solution for the incoming gradie
 
     dF = W,   dlam = -<W, A>,   dK_start = -W K_end A^T,   dK_end = -A^T K_start W.
 
-Kernel matrices are symmetric, so their gradients are symmetrised; a step along them stays symmetric.
+Kernel matrices are symmetric, so their gradients are symmetrized; a step along them stays symmetric.
 """
 
 from collections.abc import Callable

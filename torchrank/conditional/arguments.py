@@ -7,14 +7,13 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from torchrank.linalg import as_double, check_symmetric
+from torchrank.linalg import as_double, check_psd, check_symmetric
 from torchrank.rankings.arrays import as_tensor, to_numpy
 from torchrank.rankings.derivatives import plainly
 
 Array: TypeAlias = Any  # NumPy array or tensor; results are of the kind that came in
 
 LOSSES = ("regression", "ranking")
-RELATIONS = ("ordinary", "symmetric", "reciprocal")
 DIRECTIONS = ("outgoing", "incoming")
 
 
@@ -49,44 +48,75 @@ def kernel_pair(K_start: Array, K_end: Array | None) -> tuple[Tensor, Tensor]:
     if K_end is None or K_end is K_start:
         return start, start
     end = real_tensor(K_end, "K_end")
-    check_alike(end, "K_end", start)
+    check_like_kernel(end, "K_end", start)
     check_symmetric(end, "K_end")
     return start, end
 
 
-def symmetric_double(K: Array, name: str) -> Tensor:
-    """``K`` in float64, made symmetric after the check, to which rounding of float32 would look unsymmetric then."""
+def checked_double(K: Array, name: str) -> Tensor:
+    """A kernel matrix, checked by the rounding of its own dtype, then made symmetric in float64.
+
+    Raises:
+        ValueError: not square, symmetric, finite and positive semi-definite.
+    """
     tensor = real_tensor(K, name)
     check_symmetric(tensor, name)
+    check_psd(tensor, name)
     tensor = as_double(tensor)
     return (tensor + tensor.mT) / 2
 
 
-def cross_kernel(K: Array, name: str, n_train: int, like: Tensor) -> Tensor:
-    """The kernel between new nodes (rows) and training nodes (columns)."""
+def cross_kernels(
+    K_start: Array, K_end: Array | None, n_train: tuple[int, int], dtype_of: Tensor, *, one_domain: bool
+) -> tuple[Tensor, Tensor]:
+    """The kernels between new nodes (rows) and training nodes (columns), as every ``predict`` takes them.
+
+    Args:
+        K_start: of new start nodes.
+        K_end: of new end nodes; with one set of nodes None takes ``K_start`` for both sides.
+        n_train: numbers of training start and end nodes.
+        dtype_of: a tensor with the dtype and device that both need.
+        one_domain: whether start and end nodes are one set.
+
+    Raises:
+        TypeError: another dtype.
+        ValueError: no ``K_end`` although there are two sets of nodes; shapes that do not fit; another device.
+    """
+    check_end_given(K_end, "K_end", one_domain=one_domain)
+    start = _cross_kernel(K_start, "K_start", n_train[0], dtype_of)
+    return start, start if K_end is None else _cross_kernel(K_end, "K_end", n_train[1], dtype_of)
+
+
+def check_end_given(end: Array | None, name: str, *, one_domain: bool) -> None:
+    """Raise ``ValueError`` where end nodes are not described although they are a set of their own."""
+    if end is None and not one_domain:
+        raise ValueError(
+            f"{name} is missing: start and end nodes are two sets here, so what is said of start nodes does not hold "
+            f"for end nodes; pass {name} too"
+        )
+
+
+def _cross_kernel(K: Array, name: str, n_train: int, dtype_of: Tensor) -> Tensor:
     tensor = real_tensor(K, name)
     if tensor.ndim != 2 or tensor.shape[1] != n_train:
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected (new nodes, {n_train} training nodes)")
-    check_alike(tensor, name, like)
+    check_like_kernel(tensor, name, dtype_of)
     return tensor
 
 
-def label_matrix(F: Array, shape: tuple[int, int], like: Tensor) -> Tensor:
+def label_matrix(F: Array, shape: tuple[int, int], kernel: Tensor) -> Tensor:
     """Labels ``(..., m, n)`` of a complete graph.
 
     Raises:
-        TypeError: as :func:`real_tensor`.
-        ValueError: wrong shape, dtype, device, or values that are missing or infinite.
+        TypeError: as :func:`as_kernel_values`.
+        ValueError: wrong shape, device, or values that are missing or infinite.
     """
-    labels = real_tensor(F, "F")
+    labels = as_kernel_values(F, "F", kernel)
     if tuple(labels.shape[-2:]) != shape:
         raise ValueError(
             f"F has shape {tuple(labels.shape)}; expected (..., {shape[0]}, {shape[1]}), one label for each pair of "
             "a start node (row) and an end node (column), outputs leading"
         )
-    if not (isinstance(F, Tensor) and F.is_floating_point()):
-        labels = labels.to(like.dtype)
-    check_alike(labels, "F", like)
     _refuse_non_finite(labels, "F", "a missing label makes the graph incomplete: see observed_edges and kron_edge_rls")
     return labels
 
@@ -117,20 +147,31 @@ def edge_list(edges: Array, n_start: int, n_end: int, device: torch.device, name
     return pairs
 
 
-def edge_labels(y: Array, n_edges: int, like: Tensor, name: str = "y") -> Tensor:
+def edge_labels(y: Array, n_edges: int, kernel: Tensor, name: str = "y") -> Tensor:
     """Labels ``(q,)`` of edges, finite, in the dtype of the kernels."""
-    labels = real_tensor(y, name)
+    labels = as_kernel_values(y, name, kernel)
     if tuple(labels.shape) != (n_edges,):
         raise ValueError(f"{name} has shape {tuple(labels.shape)}; expected ({n_edges},), one label for each edge")
-    if not (isinstance(y, Tensor) and y.is_floating_point()):
-        labels = labels.to(like.dtype)
-    check_alike(labels, name, like)
     _refuse_non_finite(labels, name, "leave out edges without a label")
     return labels
 
 
-def regularization(lam: Array, like: Tensor, name: str = "lam") -> Tensor:
-    """``lam`` of any shape as a tensor that is finite and at least zero, on the device of ``like``, in float64."""
+def as_kernel_values(x: Array, name: str, kernel: Tensor) -> Tensor:
+    """Labels or weights in the dtype of the kernel, to which all but floating tensors are converted.
+
+    Raises:
+        TypeError: as :func:`real_tensor`, or floats of another dtype than the kernel's.
+        ValueError: another device.
+    """
+    tensor = real_tensor(x, name)
+    if not (isinstance(x, Tensor) and x.is_floating_point()):
+        tensor = tensor.to(kernel.dtype)
+    check_like_kernel(tensor, name, kernel)
+    return tensor
+
+
+def regularization(lam: Array, device: torch.device, name: str = "lam") -> Tensor:
+    """``lam`` of any shape as a tensor that is finite and at least zero, in float64 on the device."""
     tensor = tensor_of(lam, name)
     if tensor.is_complex() or tensor.dtype == torch.bool:
         raise TypeError(f"{name} has dtype {tensor.dtype}; expected real numbers")
@@ -139,23 +180,23 @@ def regularization(lam: Array, like: Tensor, name: str = "lam") -> Tensor:
         raise ValueError(
             f"{name} has the value {tensor.detach()[bad].reshape(-1)[0].item()}; it must be finite and at least 0"
         )
-    return tensor.to(like.device, torch.float64)
+    return tensor.to(device, torch.float64)
 
 
-def scalar_regularization(lam: Array, like: Tensor, name: str = "lam") -> Tensor:
+def scalar_regularization(lam: Array, device: torch.device, name: str = "lam") -> Tensor:
     """One ``lam``, checked as :func:`regularization` does."""
-    tensor = regularization(lam, like, name)
+    tensor = regularization(lam, device, name)
     if tensor.ndim != 0:
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected one number")
     return tensor
 
 
-def check_alike(x: Tensor, name: str, like: Tensor) -> None:
+def check_like_kernel(x: Tensor, name: str, kernel: Tensor) -> None:
     """Refuse to mix dtypes or devices: a silent conversion would hide which precision the result has."""
-    if x.dtype != like.dtype:
-        raise TypeError(f"{name} has dtype {x.dtype} and K_start {like.dtype}; convert one, {name}.to(K_start.dtype)")
-    if x.device != like.device:
-        raise ValueError(f"{name} is on {x.device} and K_start on {like.device}; move one, {name}.to(K_start.device)")
+    if x.dtype != kernel.dtype:
+        raise TypeError(f"{name} has dtype {x.dtype} and K_start {kernel.dtype}; convert one, {name}.to(K_start.dtype)")
+    if x.device != kernel.device:
+        raise ValueError(f"{name} is on {x.device} and K_start on {kernel.device}; move one, {name}.to(K_start.device)")
 
 
 def wrapper(*inputs: Array) -> Callable[[Tensor], Array]:

@@ -5,15 +5,20 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from torchrank._docs import shares_arguments
 from torchrank.conditional.adjoint import solve_pairs
 from torchrank.conditional.arguments import Array, kernel_pair, label_matrix, scalar_regularization, wrapper
+from torchrank.conditional.descriptions import DIRECTION, EXCLUDE_NODES, K_END, K_START, LABELS, LAM, RELATION
 from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.linalg import Eigen, as_double, psd_eigh
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
+_KERNELS_AND_LABELS = {"K_start": K_START, "K_end": K_END, "F": LABELS, "lam": LAM}
+
 
 @in_plain_surroundings
+@shares_arguments(**_KERNELS_AND_LABELS, relation=RELATION)
 def kron_rls(
     K_start: Array,  # (m, m)
     K_end: Array | None,  # (n, n), None for the same nodes
@@ -22,30 +27,34 @@ def kron_rls(
     *,
     relation: str = "ordinary",
 ) -> Array:
-    """Kronecker regularised least squares on a complete graph in closed form, O(m^3 + n^3).
+    """Kronecker regularized least squares on a complete graph in closed form, O(m^3 + n^3).
 
     Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Corollary 1; Proposition 3 for symmetric and reciprocal
-    relations. Errors are those of :class:`KroneckerEigh` and its ``solve``, which to call directly where the same
-    kernels serve several sets of labels or leave-out predictions.
+    relations. Where the same kernels serve several sets of labels or leave-out predictions, call
+    :class:`KroneckerEigh` and its methods instead: it decomposes them once.
 
     Args:
-        K_start: ``(m, m)`` kernel of the start nodes, symmetric and positive semi-definite.
-        K_end: ``(n, n)`` kernel of the end nodes, or None for the same nodes.
-        F: ``(..., m, n)`` labels, rows are start nodes.
-        lam: regularisation, a number or a tensor of them, at least 0.
-        relation: "ordinary", "symmetric" or "reciprocal" predictions.
+        K_start: {K_start}
+        K_end: {K_end}
+        F: {F}
+        lam: {lam} A tensor of any shape gives solutions for all its values.
+        relation: {relation}
 
     Returns:
         Duals ``A`` of shape ``(*lam.shape, ..., m, n)`` with ``K_start A K_end + lam A = F``; differentiable.
         Predictions for new nodes are ``K_new_start @ A @ K_new_end.T``.
 
     Raises:
-        TypeError, ValueError, torch.linalg.LinAlgError: as :class:`KroneckerEigh` and its ``solve``.
+        TypeError: dtypes other than float32 and float64, or mixed ones.
+        ValueError: a kernel that is not symmetric positive semi-definite, labels of another shape or NaN, negative
+            ``lam``, an unknown choice, or a gradient at ``lam = 0`` for a singular kernel.
+        torch.linalg.LinAlgError: the decomposition fails also on the CPU.
     """
     return KroneckerEigh(K_start, K_end, relation=relation).solve(F, lam)
 
 
 @in_plain_surroundings
+@shares_arguments(**_KERNELS_AND_LABELS, direction=DIRECTION)
 def kron_rank_rls(
     K_start: Array,  # (m, m)
     K_end: Array | None,  # (n, n), None for the same nodes
@@ -56,37 +65,41 @@ def kron_rank_rls(
 ) -> Array:
     """Kronecker RankRLS on a complete graph in closed form, O(m^3 + n^3), for singular kernels too.
 
-    Minimises ``sum ||C (F_i - f_i)||^2 + lam ||f||^2`` over the edges ``i`` leaving (``direction="outgoing"``) or
-    entering ("incoming") each node, ``C`` the centring matrix: equation (37) of Pahikkala et al. (2013),
+    Minimizes ``sum ||C (F_i - f_i)||^2 + lam ||f||^2`` over the edges ``i`` leaving (``direction="outgoing"``) or
+    entering ("incoming") each node, ``C`` the centering matrix: equation (37) of Pahikkala et al. (2013),
     doi:10.1007/s10994-013-5354-7, with the order of factors in their equation (34) corrected. Their loss (6) summed
     over all ordered pairs of a node's ``n`` edges is ``2 n`` times this, so its ``lam`` is ``2 n`` times ours.
 
     Args:
-        K_start: ``(m, m)`` kernel of the start nodes, symmetric and positive semi-definite.
-        K_end: ``(n, n)`` kernel of the end nodes, or None for the same nodes.
-        F: ``(..., m, n)`` labels, rows are start nodes.
-        lam: regularisation, a number or a tensor of them, at least 0.
-        direction: which edges of a node are ranked, "outgoing" or "incoming".
+        K_start: {K_start}
+        K_end: {K_end}
+        F: {F}
+        lam: {lam} A tensor of any shape gives solutions for all its values.
+        direction: {direction}
 
     Returns:
         Duals ``(*lam.shape, ..., m, n)`` whose rows (outgoing) or columns (incoming) sum to zero; differentiable.
 
     Raises:
-        TypeError, ValueError, torch.linalg.LinAlgError: as :class:`KroneckerEigh` and its ``solve``.
+        TypeError: dtypes other than float32 and float64, or mixed ones.
+        ValueError: a kernel that is not symmetric positive semi-definite, labels of another shape or NaN, negative
+            ``lam``, an unknown choice, or a gradient at ``lam = 0`` for a singular kernel.
+        torch.linalg.LinAlgError: the decomposition fails also on the CPU.
     """
     return KroneckerEigh(K_start, K_end, loss="ranking", direction=direction).solve(F, lam)
 
 
 @in_plain_surroundings
+@shares_arguments(**_KERNELS_AND_LABELS)
 def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array) -> Array:
     """Kernel ridge regression over start nodes, then over end nodes.
 
     Args:
-        K_start: ``(m, m)`` kernel of the start nodes.
-        K_end: ``(n, n)`` kernel of the end nodes, or None for the same nodes.
-        F: ``(..., m, n)`` labels.
-        lam_start: regularisation of the start side, a number.
-        lam_end: regularisation of the end side, a number.
+        K_start: {K_start}
+        K_end: {K_end}
+        F: {F}
+        lam_start: of the start side, {lam}
+        lam_end: of the end side, {lam}
 
     Returns:
         Duals ``(K_start + lam_start I)^-1 F (K_end + lam_end I)^-1``, ``(..., m, n)``; predictions are ``K A K^T``.
@@ -101,6 +114,7 @@ def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array
 
 
 @in_plain_surroundings
+@shares_arguments(**_KERNELS_AND_LABELS, exclude=EXCLUDE_NODES)
 def two_step_loo(
     K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array, *, exclude: str = "both"
 ) -> Array:
@@ -110,19 +124,20 @@ def two_step_loo(
     independent.
 
     Args:
-        K_start: as in :func:`two_step_rls`, and so are ``K_end``, ``F``, ``lam_start`` and ``lam_end``.
-        K_end: see there.
-        F: see there.
-        lam_start: see there.
-        lam_end: see there.
-        exclude: "start" leaves out all edges of the start node, "end" those of the end node, "both" both.
+        K_start: {K_start}
+        K_end: {K_end}
+        F: {F}
+        lam_start: of the start side, {lam}
+        lam_end: of the end side, {lam}
+        exclude: {exclude}
 
     Returns:
         ``(..., m, n)``.
 
     Raises:
-        TypeError: as :func:`two_step_rls`.
-        ValueError: as :func:`two_step_rls`; an unknown ``exclude``; lam = 0 with a singular kernel on a side left out.
+        TypeError: dtypes other than float32 and float64, or mixed ones.
+        ValueError: a kernel that is not symmetric positive semi-definite, labels of another shape or NaN, negative lam;
+            an unknown ``exclude``; lam = 0 with a singular kernel on a side left out.
     """
     check_choice(exclude, "exclude", ("start", "end", "both"))
     labels, start, end = _two_step(K_start, K_end, F, lam_start, lam_end)
@@ -146,9 +161,9 @@ def _two_step(
     labels = label_matrix(F, (len(start), len(end)), start)
     start_eigen = psd_eigh(start, "K_start")
     end_eigen = start_eigen if end is start else psd_eigh(end, "K_end")
-    like = start_eigen.values
-    lams = scalar_regularization(lam_start, like, "lam_start"), scalar_regularization(lam_end, like, "lam_end")
-    return labels, _side(start, start_eigen, lams[0]), _side(end, end_eigen, lams[1])
+    device = start_eigen.values.device
+    start_side = _side(start, start_eigen, scalar_regularization(lam_start, device, "lam_start"))
+    return labels, start_side, _side(end, end_eigen, scalar_regularization(lam_end, device, "lam_end"))
 
 
 def _side(K: Tensor, eigen: Eigen, lam: Tensor) -> _Side:

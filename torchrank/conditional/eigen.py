@@ -2,26 +2,29 @@
 
 Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Section 4. Proposition 2 holds as printed. Corollary 2 does not:
 equation (34) has the factors of ``K C`` in the wrong order, and it needs no second method for a singular kernel. The
-system for the ranking loss is ``(K (x) C K + lam I) a = (I (x) C) y``, its solution is centred, and so it equals that
+system for the ranking loss is ``(K (x) C K + lam I) a = (I (x) C) y``, its solution is centered, and so it equals that
 of the symmetric system ``(K (x) C K C + lam I) a = (I (x) C) y`` whatever the rank of ``K``.
 """
 
 import torch
 from torch import Tensor
 
+from torchrank._docs import shares_arguments
 from torchrank.conditional.adjoint import solve_pairs
 from torchrank.conditional.arguments import (
     DIRECTIONS,
     LOSSES,
     Array,
-    cross_kernel,
+    cross_kernels,
     kernel_pair,
     label_matrix,
     real_tensor,
     regularization,
     wrapper,
 )
-from torchrank.conditional.pair_kernels import apply_relation, check_relation
+from torchrank.conditional.descriptions import DIRECTION, K_END, K_START, LABELS, LAM, LOSS, NEW_K_END, NEW_K_START
+from torchrank.conditional.relations import check_relation, part_of
+from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, centered_eigh, kron_matmul, psd_eigh
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
@@ -29,21 +32,26 @@ from torchrank.rankings.validate import check_choice
 EXCLUDES = ("edge", "start", "end", "query")
 
 
+def closed_form_evidence(loss: float) -> Evidence:
+    """Of a fit without iterations, by the loss that it came to."""
+    return Evidence(objective=(), losses=(loss,), n_iter=0, converged=True, reason="closed form")
+
+
 @in_plain_surroundings
+@shares_arguments(K_start=K_START, K_end=K_END, loss=LOSS, direction=DIRECTION)
 class KroneckerEigh:
     """Solver that keeps the eigenpairs of the node kernels.
 
-    The loss is ``sum (F - K_start A K_end)^2`` (regression, equation (5)), or the same of values centred over the
+    The loss is ``sum (F - K_start A K_end)^2`` (regression, equation (5)), or the same of values centered over the
     edges of each node (ranking, equation (32)), plus ``lam <A, K_start A K_end>``; equations are those of Pahikkala et
     al. (2013), doi:10.1007/s10994-013-5354-7. Decomposing costs O(m^3 + n^3) in float64 whatever the dtype; a solution
     after that four products.
 
     Args:
-        K_start: ``(m, m)`` symmetric positive semi-definite kernel of the start nodes; may be singular.
-        K_end: ``(n, n)`` kernel of the end nodes; by default the same nodes.
-        loss: "regression" or "ranking".
-        direction: "outgoing" ranks end nodes for each start node, "incoming" start nodes for each end node. For
-            regression it only says which node is the query that :meth:`loo` may leave out.
+        K_start: {K_start}
+        K_end: {K_end}
+        loss: {loss}
+        direction: {direction} For regression it only says which node is the query that :meth:`loo` may leave out.
         relation: "symmetric" and "reciprocal" regress with the pair kernels of equations (8) and (9), by symmetric or
             antisymmetric labels (Proposition 3), and the duals then have that symmetry too. The ranking loss has no
             such short cut: see :func:`kron_iterative_rls`.
@@ -70,17 +78,20 @@ class KroneckerEigh:
             raise ValueError(f"loss='ranking' with relation={relation!r} has no closed form; use kron_iterative_rls")
         self.loss, self.direction, self.relation = loss, direction, relation
         self.K_start, self.K_end = kernel_pair(K_start, K_end)
-        one_set = self.K_end is self.K_start
+        self._one_domain = self.K_end is self.K_start
         rank_start = loss == "ranking" and direction == "incoming"
         rank_end = loss == "ranking" and direction == "outgoing"
         self._start = (centered_eigh if rank_start else psd_eigh)(self.K_start, "K_start")
-        if one_set and loss == "regression":
+        if self._one_domain and loss == "regression":
             self._end = self._start
         else:
-            self._end = (centered_eigh if rank_end else psd_eigh)(self.K_end, "K_start" if one_set else "K_end")
+            self._end = (centered_eigh if rank_end else psd_eigh)(
+                self.K_end, "K_start" if self._one_domain else "K_end"
+            )
         self._kernels = K_start, K_end  # as they were given: tensors give tensors
         self._solved: tuple[Tensor, Tensor, Tensor] | None = None
 
+    @shares_arguments(F=LABELS, lam=LAM)
     def solve(self, F: Array, lam: Array) -> Array:
         """Dual coefficients, one for each pair of nodes.
 
@@ -88,8 +99,8 @@ class KroneckerEigh:
         ``lam = 0`` they are those of least norm among the best ones.
 
         Args:
-            F: ``(..., m, n)`` labels, ``F[..., i, j]`` of the edge from start node i to end node j; outputs lead.
-            lam: regularisation of any shape, at least 0.
+            F: {F}
+            lam: {lam} A tensor of any shape gives solutions for all its values.
 
         Returns:
             ``(*lam.shape, ..., m, n)``; predictions are ``K A K^T`` (:meth:`predict`). Kept for :meth:`predict` and
@@ -100,7 +111,7 @@ class KroneckerEigh:
             ValueError: wrong shape, NaN, negative ``lam``, or a gradient at ``lam = 0`` for a singular kernel.
         """
         labels, lam_ = self._checked(F, lam)
-        labels = apply_relation(labels, self.relation)
+        labels = part_of(labels, self.relation)
         K_start, K_end = as_double(self.K_start), as_double(self.K_end)
         if (K_start.requires_grad or K_end.requires_grad) and self._is_singular(lam_):
             raise ValueError("lam=0 with a singular kernel: the solution jumps there and has no gradient; use lam > 0")
@@ -113,25 +124,49 @@ class KroneckerEigh:
         """``(*lam.shape, ..., m, n)`` duals of the last :meth:`solve` in float64, before it rounded them."""
         return wrapper(*self._kernels)(self._last()[2])
 
+    def training_loss(self) -> Array:
+        """What the last :meth:`solve` minimized, at its solution: squared misfits plus ``lam <A, K_start A K_end>``.
+
+        With a symmetric or reciprocal relation the misfit is that of the part of the labels that it allows.
+
+        Returns:
+            ``(*lam.shape, ...)`` float64, a value for each ``lam`` and each matrix of labels.
+        """
+        labels, lam, duals = self._last()
+        scores = kron_matmul(as_double(self.K_start), as_double(self.K_end), duals)
+        misfit = as_double(labels) - scores
+        if self.loss == "ranking":
+            misfit = misfit - misfit.mean(-1 if self.direction == "outgoing" else -2, keepdim=True)
+        return wrapper(*self._kernels)((misfit.square() + lam * duals * scores).sum((-2, -1)))
+
+    @shares_arguments(K_start=NEW_K_START, K_end=NEW_K_END)
     def predict(self, K_start: Array | None = None, K_end: Array | None = None, *, duals: Array | None = None) -> Array:
         """Scores of all pairs of new start and new end nodes, multiplied in float64 whatever the dtype.
 
         Duals of a singular kernel have components of size ``1 / lam`` that cancel in the product, which float32 loses.
 
         Args:
-            K_start: ``(r, m)`` kernel between new and training start nodes; by default the training nodes.
-            K_end: ``(s, n)`` likewise for end nodes.
+            K_start: {K_start} Without either kernel the scores are those of the training nodes.
+            K_end: {K_end}
             duals: ``(..., m, n)``; by default those of the last :meth:`solve`.
 
         Returns:
             ``(..., r, s)``.
+
+        Raises:
+            TypeError: another dtype than that of the training kernels.
+            ValueError: nothing is solved yet; shapes that do not fit; one kernel missing where there are two sets of
+                nodes, or only ``K_end`` given.
         """
-        m, n = self.K_start.shape[0], self.K_end.shape[0]
+        shape = self.K_start.shape[0], self.K_end.shape[0]
         weights = self._last()[2] if duals is None else as_double(real_tensor(duals, "duals"))
-        if tuple(weights.shape[-2:]) != (m, n):
-            raise ValueError(f"duals have shape {tuple(weights.shape)}; expected (..., {m}, {n})")
-        left = self.K_start if K_start is None else cross_kernel(K_start, "K_start", m, self.K_start)
-        right = self.K_end if K_end is None else cross_kernel(K_end, "K_end", n, self.K_start)
+        if tuple(weights.shape[-2:]) != shape:
+            raise ValueError(f"duals have shape {tuple(weights.shape)}; expected (..., {shape[0]}, {shape[1]})")
+        left, right = self.K_start, self.K_end
+        if K_start is not None:
+            left, right = cross_kernels(K_start, K_end, shape, self.K_start, one_domain=self._one_domain)
+        elif K_end is not None:
+            raise ValueError("K_start is missing; for the training nodes pass their kernel, solver.K_start")
         scores = kron_matmul(as_double(left), as_double(right), weights).to(left)
         return wrapper(*self._kernels, K_start, K_end, duals)(scores)
 
@@ -142,11 +177,11 @@ class KroneckerEigh:
         With ``P = (K_start (x) K_end + lam I)^-1`` the prediction without an edge is ``F - A / diag(P)``; without a
         node the division happens in the eigenbasis of the other side. The ranking loss allows each query a constant,
         so excluding an edge or a ranked node gives scores on the scale of the labels, and excluding a query gives
-        scores that are centred. No gradient passes through.
+        scores that are centered. No gradient passes through.
 
         Args:
             F: ``(..., m, n)`` labels; by default those of the last :meth:`solve`.
-            lam: regularisation of any shape; by default that of the last :meth:`solve`.
+            lam: regularization of any shape; by default that of the last :meth:`solve`.
             exclude: "edge" leaves out one edge; "start" all edges of one start node; "end" all of one end node;
                 "query" the node that the ranking is conditioned on, the start node of outgoing and the end node of
                 incoming edges. The two sides are separate sets: leaving out a start node keeps it as an end node. For
@@ -189,7 +224,7 @@ class KroneckerEigh:
     def _checked(self, F: Array, lam: Array) -> tuple[Tensor, Tensor]:
         """Labels, and ``lam`` with dimensions of size one for theirs."""
         labels = label_matrix(F, (self.K_start.shape[0], self.K_end.shape[0]), self.K_start)
-        lam_ = regularization(lam, self._start.values)
+        lam_ = regularization(lam, self._start.values.device)
         return labels, lam_.reshape(lam_.shape + (1,) * labels.ndim)
 
     def _last(self) -> tuple[Tensor, Tensor, Tensor]:

@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from torch import Tensor
 
+from torchrank._docs import shares_arguments
 from torchrank._repr import short_repr
-from torchrank.conditional.arguments import Array, cross_kernel, real_tensor, wrapper
+from torchrank.conditional.arguments import Array, cross_kernels, real_tensor, wrapper
+from torchrank.conditional.descriptions import NEW_K_END, NEW_K_START
 from torchrank.conditional.systems import System
+from torchrank.evidence import Evidence
 from torchrank.linalg import Iteration, KrylovSolution, as_double, bicgstab, cg, kron_matmul
 
 METHODS = {"cg": cg, "bicgstab": bicgstab}
@@ -21,46 +24,54 @@ class FitState:
 
     n_iter: int  # counted from 1
     residual: float  # relative residual of the linear system
-    error: float | None  # on what validates the fit, where something does
+    validation_error: float | None  # where something validates the fit
     duals: Callable[[], Tensor]  # computes the current duals, a copy
 
 
-@dataclass(frozen=True)
-class IterativeFit:
-    """Duals and how they were reached."""
+@dataclass(frozen=True, kw_only=True)
+class IterativeFit(Evidence):
+    """Duals and how they were reached.
+
+    ``objective`` is the relative residual of the linear system, at the start and after each iteration, so it has one
+    value more than there are iterations. ``losses`` has one value: the least validation error where validation chose
+    the iterate, else the last residual. ``reason`` is "tolerance", "validation", "callback", "max_iter", "precision"
+    (rounding is all that is left of the residual) or "breakdown" (the method cannot go on).
+    """
 
     duals: Array  # (q,) one for each edge, or (m, n) for a complete graph
     pair_duals: Array  # (m, n) float64: predictions are K pair_duals K^T, whatever the relation
-    n_iter: int  # iterations done
-    converged: bool  # the relative residual of the last iterate is within the tolerance
-    reason: str  # why it ended: "tolerance", "validation", "callback", "max_iter", "precision" or "breakdown"
-    residuals: tuple[float, ...]  # relative residual at the start and after each iteration
-    errors: tuple[float, ...] = field(default=())  # validation error after each iteration
+    validation_errors: tuple[float, ...] = ()  # after each iteration
     best_iter: int | None = None  # the iteration whose duals these are, where validation chose it
-    two_sets: bool = False  # start and end nodes were given kernels of their own
+    one_domain: bool = True  # start and end nodes are one set
 
     __repr__ = short_repr
 
+    @shares_arguments(K_start=NEW_K_START, K_end=NEW_K_END)
     def predict(self, K_start: Array, K_end: Array | None = None) -> Array:
-        """Scores ``(r, s)`` of all pairs of nodes, from kernels ``(r, m)`` and ``(s, n)`` with the training nodes.
+        """Scores of all pairs of new start and new end nodes, multiplied in float64 whatever the dtype.
 
-        ``K_end=None`` takes ``K_start`` for both sides. The products are computed in float64, since duals of a singular
-        kernel have parts of size ``1 / lam`` that cancel, and rounded to the dtype of ``K_start``.
+        Duals of a singular kernel have parts of size ``1 / lam`` that cancel in the product, which float32 loses.
+
+        Args:
+            K_start: {K_start}
+            K_end: {K_end}
+
+        Returns:
+            ``(r, s)`` in the dtype of ``K_start``.
 
         Raises:
             ValueError: no ``K_end`` although the nodes are of two sets; shapes that do not fit.
         """
-        if K_end is None and self.two_sets:
-            raise ValueError("K_end is missing; this fit has two sets of nodes, and each needs its kernel")
         weights = real_tensor(self.pair_duals, "pair_duals")
-        like = weights[:0].to(real_tensor(K_start, "K_start").dtype)  # what K_end has to agree with
-        left = cross_kernel(K_start, "K_start", weights.shape[0], like)
-        right = cross_kernel(K_start if K_end is None else K_end, "K_end", weights.shape[1], like)
+        dtype_of = weights[:0].to(real_tensor(K_start, "K_start").dtype)
+        left, right = cross_kernels(
+            K_start, K_end, (weights.shape[0], weights.shape[1]), dtype_of, one_domain=self.one_domain
+        )
         scores = kron_matmul(as_double(left), as_double(right), weights).to(left)
         return wrapper(K_start, K_end, self.pair_duals)(scores)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """How to iterate."""
 
@@ -68,36 +79,35 @@ class Settings:
     method: str
     tol: float
     max_iter: int
-    callback: Callable[[FitState], bool | None] | None
     patience: int
+    callback: Callable[[FitState], bool | None] | None = None
     validation: Callable[[Tensor], float] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """Duals of the last iterate, or of the best one where validation chose, and the evidence."""
 
     duals: Tensor
     solution: KrylovSolution
-    errors: tuple[float, ...]
+    validation_errors: tuple[float, ...]
     best_iter: int | None
     stopped_early: bool
 
-    def fit(
-        self, duals: Tensor, pair_duals: Tensor, wrap: Callable[[Tensor], Array], *, two_sets: bool
-    ) -> IterativeFit:
-        """The result that users see."""
-        solution, reason = self.solution, "validation" if self.stopped_early else self.solution.reason
+    def fit(self, duals: Array, pair_duals: Array, *, one_domain: bool) -> IterativeFit:
+        """The result that users see, with duals in their kind of array."""
+        solution, errors = self.solution, self.validation_errors
         return IterativeFit(
-            wrap(duals),
-            wrap(pair_duals),
-            solution.n_iter,
-            solution.converged,
-            reason,
-            solution.residuals,
-            self.errors,
-            self.best_iter,
-            two_sets,
+            objective=solution.residuals,
+            losses=(min(errors) if errors else solution.residuals[-1],),
+            n_iter=solution.n_iter,
+            converged=solution.converged,
+            reason="validation" if self.stopped_early else solution.reason,
+            duals=duals,
+            pair_duals=pair_duals,
+            validation_errors=errors,
+            best_iter=self.best_iter,
+            one_domain=one_domain,
         )
 
 
@@ -119,8 +129,13 @@ def run(system: System, labels: Tensor, settings: Settings, first: Tensor | None
         max_iter=settings.max_iter,
         callback=watch if settings.callback or settings.validation else None,
     )
-    duals = system.to_duals(solution.x) if watch.best is None else watch.best
-    return Outcome(duals, solution, tuple(watch.errors), watch.best_iter, watch.stopped_early)
+    return Outcome(
+        duals=system.to_duals(solution.x) if watch.best is None else watch.best,
+        solution=solution,
+        validation_errors=tuple(watch.errors),
+        best_iter=watch.best_iter,
+        stopped_early=watch.stopped_early,
+    )
 
 
 class _Watch:
@@ -137,23 +152,27 @@ class _Watch:
     def __call__(self, state: Iteration) -> bool:
         error = None
         if self._settings.validation is not None:
-            duals = self._duals(state)
-            error = float(self._settings.validation(duals))
-            if math.isnan(error):
-                raise ValueError(
-                    f"validation gave NaN after iteration {state.n_iter}; it needs edges to measure, and for the "
-                    "ranking loss edges of one query with different labels"
-                )
-            self.errors.append(error)
-            if error < self._least or self.best_iter is None:
-                self._least, self.best, self.best_iter = error, duals, state.n_iter
-            self.stopped_early = state.n_iter - self.best_iter >= self._settings.patience
+            error = self._validate(self._settings.validation, state)
         stop = False
         if self._settings.callback is not None:
             stop = bool(
                 self._settings.callback(FitState(state.n_iter, state.residual, error, lambda: self._duals(state)))
             )
         return stop or self.stopped_early
+
+    def _validate(self, validation: Callable[[Tensor], float], state: Iteration) -> float:
+        duals = self._duals(state)
+        error = float(validation(duals))
+        if math.isnan(error):
+            raise ValueError(
+                f"validation gave NaN after iteration {state.n_iter}; it needs edges to measure, and for the "
+                "ranking loss edges of one query with different labels"
+            )
+        self.errors.append(error)
+        if error < self._least or self.best_iter is None:
+            self._least, self.best, self.best_iter = error, duals, state.n_iter
+        self.stopped_early = state.n_iter - self.best_iter >= self._settings.patience
+        return error
 
     def _duals(self, state: Iteration) -> Tensor:
         return self._system.to_duals(state.x.clone())

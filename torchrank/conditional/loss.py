@@ -19,7 +19,7 @@ def conditional_rank_loss(
 ) -> Array:
     """Mean of ``((y_e - y_e') - (f_e - f_e'))^2`` over the pairs of edges e, e' of one query, in O(q).
 
-    Equation (6) of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, normalised.
+    Equation (6) of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, normalized.
 
     Args:
         scores: ``(q,)`` predicted scores f.
@@ -70,8 +70,8 @@ def _dtype_of(scores: Tensor, labels: Tensor, of_torch: bool) -> torch.dtype:
 def _mean_over_pairs(residual: Tensor, groups: Tensor, normalization: str) -> Tensor:
     sizes = torch.bincount(groups).to(residual.dtype)
     means = torch.zeros_like(sizes).index_add(0, groups, residual) / sizes.clamp(min=1)
-    centred = torch.zeros_like(sizes).index_add(0, groups, (residual - means[groups]).square())
-    # A query of l edges has l (l - 1) ordered pairs of two edges, and their squares sum to 2 l times the centred ones.
+    centered = torch.zeros_like(sizes).index_add(0, groups, (residual - means[groups]).square())
+    # A query of l edges has l (l - 1) ordered pairs of two edges, and their squares sum to 2 l times the centered ones.
     if normalization == "pair":
-        return (2 * sizes * centred).sum() / (sizes * (sizes - 1)).sum().clamp(min=1)
-    return (2 * centred / (sizes - 1).clamp(min=1)).sum() / (sizes > 1).sum().clamp(min=1)
+        return (2 * sizes * centered).sum() / (sizes * (sizes - 1)).sum().clamp(min=1)
+    return (2 * centered / (sizes - 1).clamp(min=1)).sum() / (sizes > 1).sum().clamp(min=1)

@@ -7,11 +7,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from torchrank.conditional.arguments import DIRECTIONS, LOSSES, Array, real_tensor, symmetric_double, tensor_of
-from torchrank.conditional.eigen import KroneckerEigh
-from torchrank.conditional.iterative import kron_edge_rls
+from torchrank._docs import shares_arguments
+from torchrank.conditional.arguments import (
+    DIRECTIONS,
+    LOSSES,
+    Array,
+    check_end_given,
+    checked_double,
+    real_tensor,
+    tensor_of,
+)
+from torchrank.conditional.descriptions import DIRECTION, LOSS, RELATION
+from torchrank.conditional.eigen import KroneckerEigh, closed_form_evidence
+from torchrank.conditional.iterative import solve_edges
 from torchrank.conditional.krylov import IterativeFit
-from torchrank.conditional.pair_kernels import check_relation
+from torchrank.conditional.relations import check_relation
+from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, kron_matmul
 from torchrank.linalg.precision import KeepsPrecision, kernel_values
 from torchrank.rankings.surroundings import in_plain_surroundings
@@ -21,11 +32,12 @@ NodeKernel = Callable[[Tensor, Tensor], Tensor]
 
 
 @in_plain_surroundings
+@shares_arguments(loss=LOSS, direction=DIRECTION, relation=RELATION)
 class KroneckerRLS(KeepsPrecision):
     """Scores of pairs of nodes, learned by Kronecker RLS or RankRLS from the labels of edges.
 
     Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7; :func:`kron_rls`, :func:`kron_rank_rls` and
-    :func:`kron_edge_rls` say what is minimised.
+    :func:`kron_edge_rls` say what is minimized.
 
     The training nodes are buffers and so are the duals, so ``state_dict`` is the whole model. The duals are in float64
     whatever the dtype of the features. ``.float()`` or ``.half()`` leave both as they are, but for nodes that a network
@@ -42,10 +54,10 @@ class KroneckerRLS(KeepsPrecision):
         x_start: ``(m, d)`` features of the training start nodes.
         x_end: ``(n, d')`` features of the training end nodes; by default the same nodes.
         kernel_end: kernel of the end nodes; by default ``kernel``.
-        lam: regularisation, above 0; its logarithm is a parameter.
-        loss: "regression" or "ranking".
-        direction: "outgoing" ranks end nodes for each start node, "incoming" the other way.
-        relation: "ordinary", "symmetric" or "reciprocal" pair kernel.
+        lam: regularization to start from, above 0, by default 1; its logarithm is a parameter.
+        loss: {loss}
+        direction: {direction}
+        relation: {relation}
 
     Raises:
         ValueError: ``lam`` not positive, unknown choices, or a relation between two sets of nodes.
@@ -87,14 +99,21 @@ class KroneckerRLS(KeepsPrecision):
 
     @property
     def lam(self) -> Tensor:
-        """The regularisation."""
+        """The regularization."""
         return self.log_lam.exp()
 
     def forward(self, x_start: Tensor, x_end: Tensor | None = None, *, duals: Tensor | None = None) -> Tensor:
         """Scores ``(r, s)`` of all pairs of start nodes ``(r, d)`` and end nodes ``(s, d')``.
 
-        ``x_end=None`` takes the start nodes again. ``duals`` are those of :meth:`solve`, by default the fitted ones.
+        Args:
+            x_start: features of the start nodes.
+            x_end: those of the end nodes. With one set of nodes None takes ``x_start`` for both sides.
+            duals: those of :meth:`solve`; by default the fitted ones.
+
+        Raises:
+            ValueError: no ``x_end`` although the nodes are of two sets.
         """
+        check_end_given(x_end, "x_end", one_domain=self.x_end is None)
         left, right, weights = self._factors(x_start, x_end, duals)
         return kron_matmul(left, right, weights).to(x_start.dtype)
 
@@ -111,23 +130,34 @@ class KroneckerRLS(KeepsPrecision):
         return self._solver().solve(F, self.lam)
 
     @torch.no_grad()
-    def fit(self, F: Array) -> "KroneckerRLS":
-        """Solve for the labels ``(m, n)`` of all pairs of training nodes and keep the duals."""
+    def fit(self, F: Array) -> Evidence:
+        """Solve for the labels ``(m, n)`` of all pairs of training nodes and keep the duals.
+
+        Returns:
+            Evidence: of a closed form, so without iterations; ``losses`` has what was minimized, at the solution:
+            :meth:`KroneckerEigh.training_loss`.
+        """
         solver = self._solver()
         solver.solve(real_tensor(F, "F").to(solver.K_start), self.lam)
         self.duals.copy_(solver.pair_duals)
-        return self
+        return closed_form_evidence(float(solver.training_loss()))
 
     @torch.no_grad()
     def fit_edges(self, edges: Array, y: Array, **options: Any) -> IterativeFit:
-        """Solve for labels ``(q,)`` of edges ``(q, 2)`` and keep the duals.
+        """Solve for labels of edges and keep the duals.
 
-        Options are those of :func:`kron_edge_rls`.
+        Args:
+            edges: ``(q, 2)`` rows (start, end), numbers of training nodes.
+            y: ``(q,)`` labels.
+            **options: of the iteration, such as ``tol`` and ``validation``, for :func:`kron_edge_rls`.
+
+        Returns:
+            IterativeFit: the duals, and how they were reached.
         """
         start, end = self._training_kernels()
-        fit = kron_edge_rls(
-            symmetric_double(start, "the kernel of start nodes"),
-            None if end is None else symmetric_double(end, "the kernel of end nodes"),
+        fit = solve_edges(
+            checked_double(start, "the kernel of start nodes"),
+            None if end is None else checked_double(end, "the kernel of end nodes"),
             edges,
             as_double(real_tensor(y, "y")),
             self.lam,
@@ -136,7 +166,7 @@ class KroneckerRLS(KeepsPrecision):
             relation=self.relation,
             **options,
         )
-        self.duals.copy_(torch.as_tensor(fit.pair_duals))
+        self.duals.copy_(fit.pair_duals)
         return fit
 
     def extra_repr(self) -> str:

@@ -4,13 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import torch
 
+from torchrank._docs import shares_arguments
 from torchrank.conditional.arguments import Array
+from torchrank.conditional.descriptions import ONE_DOMAIN, SETTING, UNDIRECTED
 from torchrank.rankings.validate import check_count
 
 SETTINGS = (1, 2, 3, 4)
 
 
+@shares_arguments(one_domain=ONE_DOMAIN, undirected=UNDIRECTED)
 class ConditionalSplit:
     """Cross-validation over edges in one of four settings, for scikit-learn's ``cv`` argument or a loop.
 
@@ -32,10 +36,11 @@ class ConditionalSplit:
         setting: 1 splits edges into ``n_splits`` folds, repeated edges together; 2 and 3 split start or end nodes; 4
             splits both and goes through all ``n_splits ** 2`` pairs of folds.
         n_splits: folds, at least 2.
-        one_domain: start and end nodes are the same set: a new node must be new on both sides.
-        undirected: the edge (j, i) tells the label of (i, j), so the two stay together. Only for one domain.
+        one_domain: {one_domain}
+        undirected: {undirected}
         shuffle: whether folds are random.
-        random_state: seed of the shuffle, anything that ``numpy.random.default_rng`` takes.
+        generator: random numbers for the shuffle, drawn once, so that every :meth:`split` makes the same folds; by
+            default torch's own.
 
     Raises:
         ValueError: an unknown setting, fewer than 2 folds, or ``undirected`` edges between two domains.
@@ -49,7 +54,7 @@ class ConditionalSplit:
         one_domain: bool = False,
         undirected: bool = False,
         shuffle: bool = True,
-        random_state: Any = None,
+        generator: torch.Generator | None = None,
     ) -> None:
         if setting not in SETTINGS:
             raise ValueError(f"setting={setting!r} is unknown; choose one of 1, 2, 3, 4")
@@ -60,7 +65,9 @@ class ConditionalSplit:
             )
         self.setting, self.n_splits = setting, n_splits
         self.one_domain, self.undirected = one_domain, undirected
-        self.shuffle, self.random_state = shuffle, random_state
+        self.shuffle = shuffle
+        device = "cpu" if generator is None else generator.device
+        self._seed = int(torch.randint(2**63 - 1, (), generator=generator, device=device)) if shuffle else 0
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of splits; the arguments are there for scikit-learn and ignored."""
@@ -89,7 +96,7 @@ class ConditionalSplit:
             yield indices
 
     def _masks(self, edges: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        rng = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(self._seed)
         start, end = edges.T
         if self.setting == 1:
             folds = self._folds(_pair_numbers(edges, self.undirected), "distinct pairs", rng)
@@ -126,6 +133,7 @@ class ConditionalSplit:
         return (known_start == (self.setting in (1, 3))) & (known_end == (self.setting in (1, 2)))
 
 
+@shares_arguments(setting=SETTING, one_domain=ONE_DOMAIN, undirected=UNDIRECTED)
 def check_leakage(
     edges: Array,
     train: Array,
@@ -138,12 +146,12 @@ def check_leakage(
     """Refuse a split whose training edges tell about test edges more than the setting allows.
 
     Args:
-        edges: ``(q, 2)``.
+        edges: ``(q, 2)`` node numbers, a row (start, end) for each edge.
         train: indices of the training edges.
         test: indices of the test edges.
-        setting: see :class:`ConditionalSplit`.
-        one_domain: see there.
-        undirected: see there.
+        setting: {setting}
+        one_domain: {one_domain}
+        undirected: {undirected}
 
     Raises:
         ValueError: naming a test edge that is among the training edges, or a node of one that is known or new against

@@ -1,8 +1,8 @@
-"""The linear systems behind the iterative solvers: products with the edge kernel G and the centring matrix L.
+"""The linear systems behind the iterative solvers: products with the edge kernel G and the centering matrix L.
 
 With duals ``a`` indexed by edge, predictions on the training edges are ``G a``. The regression loss leads to
 ``(G + lam I) a = y``, the ranking loss to the symmetric ``(L G L + lam I) a = L y``, or reduced ``(L G + lam I) a = L
-y``, which has the same solution since that is centred. Both are far better conditioned than the normal equations
+y``, which has the same solution since that is centered. Both are far better conditioned than the normal equations
 ``(G L G + lam G) a = G L y`` of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Section 4.4.
 """
 
@@ -11,7 +11,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from torchrank.conditional.pair_kernels import EdgeProduct
+from torchrank.conditional.pair_kernel import PairKernel
+from torchrank.conditional.relations import part_of
 from torchrank.linalg import Eigen, as_double
 
 _ROUNDING = 8  # epsilons of the labels' dtype: labels of one query that differ by no more are equal
@@ -45,22 +46,18 @@ class EdgeSystem:
     """Any list of edges, also repeated ones and loops.
 
     Args:
-        K_start: ``(m, m)``.
-        K_end: ``(n, n)``.
-        pairs: ``(2, q)`` start and end nodes.
+        kernel: between the edges and themselves, without gradients.
         groups: ``(q,)`` the node whose edges the ranking loss compares, or None for the regression loss.
-        relation: of the pair kernel.
     """
 
-    def __init__(self, K_start: Tensor, K_end: Tensor, pairs: Tensor, groups: Tensor | None, relation: str) -> None:
-        self._groups = groups
-        self._gram = EdgeProduct(K_start, K_end, pairs, pairs, relation)
+    def __init__(self, kernel: PairKernel, groups: Tensor | None) -> None:
+        self._kernel, self._groups = kernel, groups
         if groups is not None:  # a node without edges has no group to divide by
-            self._sizes = torch.bincount(groups, minlength=1).clamp(min=1).to(K_start.dtype)
+            self._sizes = torch.bincount(groups, minlength=1).clamp(min=1).to(kernel.K_start.dtype)
 
     def product(self, v: Tensor, lam: float, symmetric: bool) -> Tensor:
         """See :class:`System`."""
-        return self.center(self._gram(self.center(v) if symmetric else v)).add_(v, alpha=lam)
+        return self.center(self._kernel @ (self.center(v) if symmetric else v)).add_(v, alpha=lam)
 
     def center(self, v: Tensor) -> Tensor:
         """Subtract the mean over each group."""
@@ -96,7 +93,7 @@ class EdgeSystem:
 class CompleteSystem:
     """All pairs of nodes once, in the eigenbasis of the node kernels, where both products take O(m n) operations.
 
-    ``G`` is diagonal there, centring subtracts a rank-one matrix, and swapping the nodes of all edges is still a
+    ``G`` is diagonal there, centering subtracts a rank-one matrix, and swapping the nodes of all edges is still a
     transposition. The change of basis is orthogonal, so Krylov iterates are those of the original system.
 
     Args:
@@ -113,17 +110,15 @@ class CompleteSystem:
         ranked = self._U if query == 0 else self._V
         self._constant = ranked.sum(0) / len(ranked) ** 0.5
         self._work = torch.empty_like(self._values)  # products are bound by memory, so they allocate none
-        self._turned = torch.empty_like(self._values) if relation != "ordinary" else self._work
+        self._part = torch.empty_like(self._values) if relation != "ordinary" else None
 
     def product(self, v: Tensor, lam: float, symmetric: bool) -> Tensor:
-        """See :class:`System`: multiply by products of eigenvalues and keep the part that the relation allows."""
+        """See :class:`System`; ``G`` multiplies by products of eigenvalues and keeps what the relation allows."""
         result = self._work.copy_(v)
         if symmetric:
             self._center_(result)
         result.mul_(self._values)
-        if self._relation != "ordinary":
-            sign = 1 if self._relation == "symmetric" else -1
-            result = torch.add(result, result.mT, alpha=sign, out=self._turned).div_(2)
+        result = part_of(result, self._relation, out=self._part)
         return self._center_(result).add_(v, alpha=lam)
 
     def center(self, v: Tensor) -> Tensor:
@@ -131,14 +126,14 @@ class CompleteSystem:
         return self._center_(v.clone())
 
     def right_side(self, labels: Tensor) -> Tensor:
-        """See :class:`System`; centred before the change of basis, which rounds what the labels of a query share."""
+        """See :class:`System`; centered before the change of basis, which rounds what the labels of a query share."""
         if self._query is None:
             return self.from_duals(as_double(labels))
         ranked = 1 - self._query
         above = labels - labels.amin(ranked, keepdim=True)
         spread, size = above.amax(ranked, keepdim=True), labels.abs().amax(ranked, keepdim=True)
-        centred = _without_rounding(as_double(above - above.mean(ranked, keepdim=True)), spread, size)
-        return self.center(self.from_duals(centred))
+        centered = _without_rounding(as_double(above - above.mean(ranked, keepdim=True)), spread, size)
+        return self.center(self.from_duals(centered))
 
     def _center_(self, v: Tensor) -> Tensor:
         c = self._constant
@@ -157,6 +152,6 @@ class CompleteSystem:
         return self._V.mT @ duals @ self._U
 
 
-def _without_rounding(centred: Tensor, spread: Tensor, size: Tensor) -> Tensor:
+def _without_rounding(centered: Tensor, spread: Tensor, size: Tensor) -> Tensor:
     """Zeros where the spread of a query's labels is that of rounding, beside the size of the largest of them."""
-    return torch.where(spread > _ROUNDING * torch.finfo(size.dtype).eps * size, centred, 0.0)
+    return torch.where(spread > _ROUNDING * torch.finfo(size.dtype).eps * size, centered, 0.0)

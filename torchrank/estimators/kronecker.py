@@ -10,21 +10,47 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from torchrank.conditional import FitState, KroneckerEigh, kron_edge_rls
-from torchrank.conditional.arguments import symmetric_double
+from torchrank._docs import shares_arguments
+from torchrank.conditional import FitState, KroneckerEigh
+from torchrank.conditional.arguments import checked_double
+from torchrank.conditional.descriptions import DIRECTION, LOSS, RELATION
+from torchrank.conditional.eigen import closed_form_evidence
+from torchrank.conditional.iterative import solve_edges
 from torchrank.estimators.border import ENCODE, check_features
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
+from torchrank.evidence import Evidence
 from torchrank.metrics import concordance_index
-from torchrank.rankings.arrays import refuse_masks, to_numpy
+from torchrank.rankings.arrays import refuse_masks
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 NUMBER = "a node is its row in nodes, counted from 0; pandas.Index(names).get_indexer(column) finds rows by name"
 SOLVERS = ("auto", "eigen", "cg", "bicgstab")
+EVIDENCE = ("objective", "losses", "n_iter", "converged", "reason")
+SHARED = {
+    "kernel": (
+        "node kernel: a name that ``sklearn.metrics.pairwise.pairwise_kernels`` knows, a function of ``(r, d)`` and"
+        ' ``(s, d)`` giving ``(r, s)``, or "precomputed": then ``nodes`` and ``end_nodes`` are the kernel matrices.'
+    ),
+    "kernel_params": "further arguments of a named kernel.",
+    "nodes": "features ``(p, d)`` or kernel ``(p, p)`` of all nodes that edges number.",
+    "end_nodes": "the same for end nodes, where they are another set.",
+    "n_start_features": "without ``nodes``, how many columns belong to the start node; by default half.",
+    "loss": LOSS,
+    "direction": DIRECTION,
+    "relation": RELATION,
+    "solver": (
+        '"eigen" is the closed form for complete graphs, "cg" and "bicgstab" iterate on any; "auto" takes the closed'
+        " form where there is one."
+    ),
+    "tol": "relative residual that ends the iterations.",
+    "max_iter": "most iterations.",
+}
 
 
 @in_plain_surroundings
+@shares_arguments(**SHARED)
 class KroneckerRLS(RegressorMixin, BaseEstimator):
     """Kronecker RLS or RankRLS on edges.
 
@@ -34,30 +60,29 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
     steps of a pipeline apply.
 
     Args:
-        alpha: regularisation, at least 0.
-        kernel: node kernel: a name that ``sklearn.metrics.pairwise.pairwise_kernels`` knows, a function of ``(r, d)``
-            and ``(s, d)`` giving ``(r, s)``, or "precomputed", for which ``nodes`` and ``end_nodes`` are the kernel
-            matrices.
-        kernel_params: further arguments of a named kernel.
-        nodes: features ``(p, d)`` or kernel ``(p, p)`` of all nodes that edges number.
-        end_nodes: the same for end nodes, where they are another set.
-        n_start_features: without ``nodes``, how many columns belong to the start node; by default half.
-        loss: "regression" or "ranking".
-        direction: "outgoing" ranks end nodes for each start node, "incoming" the other way.
-        relation: "ordinary", "symmetric" or "reciprocal" pair kernel; the last two need one set of nodes.
-        solver: "eigen" is the closed form for complete graphs, "cg" and "bicgstab" iterate on any; "auto" takes the
-            closed form where there is one.
-        tol: relative residual of the iterations.
-        max_iter: most iterations.
+        alpha: regularization, at least 0; ``lam`` of the functions. By default 1.
+        kernel: {kernel}
+        kernel_params: {kernel_params}
+        nodes: {nodes}
+        end_nodes: {end_nodes}
+        n_start_features: {n_start_features}
+        loss: {loss}
+        direction: {direction}
+        relation: {relation}
+        solver: {solver}
+        tol: {tol}
+        max_iter: {max_iter}
         verbose: show a progress bar of iterations, with the relative residual; the closed form has none.
 
     Attributes:
         pair_duals_: ``(m, n)`` weights of the pairs of training nodes.
         start_nodes_: the m training start nodes, features or numbers.
         end_nodes_: the n training end nodes; None for one set.
-        converged_: whether the solver reached its tolerance; always for the closed form.
+        objective_: relative residual at the start and after each iteration; empty for the closed form.
+        losses_: one value: the last residual, or for the closed form what it minimizes, at the solution.
         n_iter_: iterations; 0 for the closed form.
-        residuals_: relative residual at the start and after each iteration; empty for the closed form.
+        converged_: whether the solver reached its tolerance; always for the closed form.
+        reason_: why it ended: "closed form", "tolerance", "max_iter", "precision" or "breakdown".
         n_features_in_: columns of ``X``.
     """
 
@@ -105,9 +130,8 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
             X, y = self._checked(X, y)
             if np.ndim(self.alpha) != 0:
                 raise ValueError(f"alpha={self.alpha!r} is not a number; KroneckerRLSCV chooses among several")
-            self.pair_duals_ = self._fit_graph(self._graph(X), y, np.array([self.alpha]), progress=bool(self.verbose))[
-                0
-            ]
+            alphas, progress = np.array([self.alpha]), bool(self.verbose)
+            self.pair_duals_ = self._fit_graph(self._graph(X), y, alphas, progress=progress)[0]
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -180,19 +204,19 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         self.start_nodes_, self.end_nodes_ = graph.start_nodes, graph.end_nodes
         F = self._closed_form(graph, y)
         if F is not None:
-            self.converged_, self.n_iter_, self.residuals_ = True, 0, ()
             solver = self._solver(graph)
             solver.solve(F, alphas)
+            self._keep(closed_form_evidence(float(solver.training_loss()[-1])))
             return solver.pair_duals
         K_start, K_end = self._training_kernels(graph)
-        K_start = to_numpy(symmetric_double(K_start, "the kernel of start nodes"))
-        K_end = None if K_end is None else to_numpy(symmetric_double(K_end, "the kernel of end nodes"))
+        start = checked_double(K_start, "the kernel of start nodes")
+        end = None if K_end is None else checked_double(K_end, "the kernel of end nodes")
         weights = np.empty((len(alphas), *graph.shape))
         for i, alpha in enumerate(alphas):
             with tqdm(total=self.max_iter, desc=f"alpha={alpha:g}", unit="iteration", disable=not progress) as bar:
-                fit = kron_edge_rls(
-                    K_start,
-                    K_end,
+                fit = solve_edges(
+                    start,
+                    end,
                     graph.edges,
                     y,
                     alpha,
@@ -205,8 +229,12 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
                     callback=partial(_show_iteration, bar) if progress else None,
                 )
             weights[i] = fit.pair_duals
-            self.converged_, self.n_iter_, self.residuals_ = fit.converged, fit.n_iter, fit.residuals
+            self._keep(fit)
         return weights
+
+    def _keep(self, evidence: Evidence) -> None:
+        for name in EVIDENCE:
+            setattr(self, f"{name}_", getattr(evidence, name))
 
     def _predict_graph(self, graph: Graph, pair_duals: np.ndarray) -> np.ndarray:
         """Scores ``(..., q)`` by weights ``(..., m, n)``."""

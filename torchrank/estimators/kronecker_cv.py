@@ -1,14 +1,17 @@
-"""Conditional ranking with its regularisation chosen by cross-validation in one of the four settings."""
+"""Conditional ranking with its regularization chosen by cross-validation in one of the four settings."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
+from sklearn.utils import check_random_state
 from tqdm import tqdm
 
+from torchrank._docs import shares_arguments
 from torchrank.conditional import ConditionalSplit
 from torchrank.estimators.fitting import all_or_nothing
-from torchrank.estimators.kronecker import KroneckerRLS
+from torchrank.estimators.kronecker import SHARED, KroneckerRLS
 from torchrank.estimators.kronecker_graph import Graph
 from torchrank.metrics import conditional_ranking_error
 from torchrank.rankings.surroundings import in_plain_surroundings
@@ -18,6 +21,7 @@ EXCLUDES = ("edge", "start", "end", "both")  # what cv names, in the order of th
 
 
 @in_plain_surroundings
+@shares_arguments(**SHARED)
 class KroneckerRLSCV(KroneckerRLS):
     """Kronecker RLS or RankRLS with ``alpha`` chosen by cross-validation, then fitted to all edges.
 
@@ -31,8 +35,18 @@ class KroneckerRLSCV(KroneckerRLS):
             :class:`torchrank.conditional.ConditionalSplit`, fitted fold by fold.
         n_splits: folds, where there are folds; "both" goes through ``n_splits ** 2`` pairs of them.
         random_state: seed of the folds.
+        kernel: {kernel}
+        kernel_params: {kernel_params}
+        nodes: {nodes}
+        end_nodes: {end_nodes}
+        n_start_features: {n_start_features}
+        loss: {loss}
+        direction: {direction}
+        relation: {relation}
+        solver: {solver}
+        tol: {tol}
+        max_iter: {max_iter}
         verbose: show a progress bar of splits that are fitted, with the least error of the last, then of iterations.
-        **others: those of :class:`KroneckerRLS` but ``alpha``.
 
     Attributes:
         alpha_: the best value.
@@ -77,7 +91,15 @@ class KroneckerRLSCV(KroneckerRLS):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> "KroneckerRLSCV":
-        """Choose ``alpha`` and fit; see :meth:`KroneckerRLS.fit`."""
+        """Choose ``alpha`` by edges ``X`` and their labels ``y``, then learn from all of them.
+
+        Raises:
+            TypeError: ``cv`` that does not split.
+            ValueError: edges that number no node, NaN, an unknown choice, or too few edges for the splits.
+
+        Warns:
+            ConvergenceWarning: the iterations did not reach ``tol``.
+        """
         with all_or_nothing(self):
             X, y = self._checked(X, y)
             if isinstance(self.cv, str):
@@ -112,12 +134,13 @@ class KroneckerRLSCV(KroneckerRLS):
         """Predictions of test edges, split after split, and which edges they are."""
         splitter = self.cv
         if isinstance(splitter, str):
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             splitter = ConditionalSplit(
                 EXCLUDES.index(splitter) + 1,
                 self.n_splits,
                 one_domain=graph.end_nodes is None,
                 undirected=self.relation != "ordinary",
-                random_state=self.random_state,
+                generator=torch.Generator().manual_seed(seed),
             )
         predicted, tested = [], []
         splits = list(splitter.split(graph.edges, y))

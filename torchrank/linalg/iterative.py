@@ -1,4 +1,4 @@
-"""Krylov solvers that know a matrix by its products only: closure in, solution and status out."""
+"""Krylov solvers, which know a matrix by its products with vectors only."""
 
 import math
 from collections.abc import Callable
@@ -7,10 +7,24 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from torchrank._docs import shares_arguments
 from torchrank._warnings import warn_not_converged
 from torchrank.rankings.surroundings import in_plain_surroundings
 
 Product = Callable[[Tensor], Tensor]
+
+_ROUNDING = 8  # epsilons: a relative residual of so many consists of rounding
+_SHARED = {
+    "product": "computes ``A x``. It may return the same memory each time.",
+    "b": "right-hand side of any shape; inner products are sums over all entries.",
+    "x0": "where to start; zeros by default.",
+    "tol": (
+        "residual to reach, relative to ``||b||``. 0 runs ``max_iter`` iterations, fewer only where rounding is all"
+        " that is left of the residual; this does not count as a failure."
+    ),
+    "max_iter": "most iterations.",
+    "callback": "sees every iterate and stops the iteration by returning True.",
+}
 
 
 @dataclass(frozen=True)
@@ -19,21 +33,23 @@ class Iteration:
 
     n_iter: int  # iterations done, counted from 1
     x: Tensor  # current solution, a copy
-    residual: float  # ||b - A x|| / ||b||, as the recurrence has it
+    residual: float  # ||b - A x|| / ||b||, updated from step to step; computed afresh where it is within the tolerance
 
 
 @dataclass(frozen=True)
 class KrylovSolution:
-    """Solution and evidence of :func:`cg` and :func:`bicgstab`."""
+    """Solution of a linear system by :func:`cg` or :func:`bicgstab`, and how it was reached."""
 
     x: Tensor
     n_iter: int
     residuals: tuple[float, ...]  # relative residual at the start and after each iteration
     converged: bool  # the residual, computed afresh at the end, is within the tolerance
-    reason: str  # "tolerance", "callback", "max_iter", "precision" or "breakdown"
+    # "tolerance"; "callback", which stopped it; "max_iter"; "precision", nothing but rounding is left of the residual;
+    # "breakdown", the method divides by zero, or cg met a direction along which A is not positive
+    reason: str
 
     def warn_unless_converged(self, name: str, tol: float) -> None:
-        """Warn where the iteration stopped for want of iterations or broke down; ``tol=0`` asked for just that."""
+        """Warn where the iteration ended before ``tol``, unless a callback or ``tol=0`` asked for that."""
         if tol > 0 and self.reason in ("max_iter", "precision", "breakdown"):
             remedy = "raise max_iter, lam or tol"
             if self.reason == "breakdown":
@@ -45,6 +61,7 @@ class KrylovSolution:
 
 
 @in_plain_surroundings
+@shares_arguments(**_SHARED)
 def cg(
     product: Product,
     b: Tensor,
@@ -56,29 +73,28 @@ def cg(
 ) -> KrylovSolution:
     """Solve ``A x = b`` for a symmetric positive semi-definite ``A`` by conjugate gradients.
 
-    The tolerance is relative to ``||b||``, so scaling ``b`` changes nothing, even where its squares would underflow or
-    overflow. When the recurrence says that it is
-    reached, the residual is computed afresh; if rounding has parted the two, the iteration starts again from there.
+    The residual ``b - A x`` is updated from step to step, and rounding makes it drift. So where it seems to be within
+    the tolerance, it is computed afresh. If that one is larger, the iteration starts again from the current solution.
+    Scaling ``b`` scales the solution and changes nothing else, even where squares of ``b`` underflow or overflow.
 
     Args:
-        product: computes ``A x``; called once per iteration. It may return the same memory each time.
-        b: right-hand side of any shape; products are sums over all entries.
-        x0: where to start; zeros by default.
-        tol: relative residual to reach; 0 runs ``max_iter`` iterations, fewer only where rounding is all that is left
-            of the residual ("precision"), and does not count as a failure.
-        max_iter: most iterations.
-        callback: sees every iterate and stops the iteration by returning True.
+        product: {product} Called once per iteration.
+        b: {b}
+        x0: {x0}
+        tol: {tol}
+        max_iter: {max_iter}
+        callback: {callback}
 
     Returns:
         The last iterate and how it was reached.
     """
-    run = _Run(product, b, x0, tol, max_iter, callback)
+    run = _Run(product, b, x0, tol=tol, max_iter=max_iter, callback=callback)
     r = run.first_residual()
     p, rho = r.clone(), _dot(r, r)
     while run.goes_on():
         Ap = product(p)
         curvature = _dot(p, Ap)
-        if not curvature > 0:  # exact zero at the solution of a singular system; negative: A is indefinite
+        if not curvature > 0:  # A is indefinite, or it is singular and the solution is reached
             run.reason = "breakdown"
             break
         step = rho / curvature
@@ -94,6 +110,7 @@ def cg(
 
 
 @in_plain_surroundings
+@shares_arguments(**_SHARED)
 def bicgstab(
     product: Product,
     b: Tensor,
@@ -103,11 +120,22 @@ def bicgstab(
     max_iter: int = 1000,
     callback: Callable[[Iteration], bool | None] | None = None,
 ) -> KrylovSolution:
-    """Solve ``A x = b`` for a general ``A`` by the stabilised biconjugate gradients of van der Vorst (1992).
+    """Solve ``A x = b`` for a general ``A`` by the stabilized biconjugate gradients of van der Vorst (1992).
 
-    Arguments and result are those of :func:`cg`; each iteration costs two products.
+    The residual is updated and computed afresh as in :func:`cg`.
+
+    Args:
+        product: {product} Called twice per iteration.
+        b: {b}
+        x0: {x0}
+        tol: {tol}
+        max_iter: {max_iter}
+        callback: {callback}
+
+    Returns:
+        The last iterate and how it was reached.
     """
-    run = _Run(product, b, x0, tol, max_iter, callback)
+    run = _Run(product, b, x0, tol=tol, max_iter=max_iter, callback=callback)
     r = run.first_residual()
     shadow, p, Ap, rho = r.clone(), r.clone(), torch.empty_like(r), _dot(r, r)
     while run.goes_on():
@@ -127,7 +155,7 @@ def bicgstab(
         fresh = run.record(r)
         rho, previous = _dot(shadow, r), rho
         if fresh is None and (omega == 0 or rho == 0):
-            fresh = run.true_residual()  # the recurrence cannot go on: start again from here
+            fresh = run.true_residual()  # the next step would divide by zero: start again from the current solution
         if fresh is not None:
             r, shadow, p, rho = fresh, fresh.clone(), fresh.clone(), _dot(fresh, fresh)
             continue
@@ -136,19 +164,20 @@ def bicgstab(
 
 
 class _Run:
-    """The bookkeeping that both methods share."""
+    """What both methods share: units, residuals, and when to stop."""
 
     def __init__(
         self,
         product: Product,
         b: Tensor,
         x0: Tensor | None,
+        *,
         tol: float,
         max_iter: int,
         callback: Callable[[Iteration], bool | None] | None,
     ) -> None:
         self.product, self.tol, self.max_iter, self.callback = product, tol, max_iter, callback
-        self.unit = _power_of_two(b)  # what is iterated is in units of the size of b, so that its squares are numbers
+        self.unit = _power_of_two(b)  # b and x are divided by it, so that squares neither underflow nor overflow
         self.b = b / self.unit
         self.x = torch.zeros_like(b) if x0 is None else x0 / self.unit
         self.size = math.sqrt(_dot(self.b, self.b))
@@ -158,7 +187,7 @@ class _Run:
 
     def first_residual(self) -> Tensor:
         r = self.b.clone() if self.from_zero else self.true_residual()
-        if self.size == 0:  # x = 0 is the solution, and no residual is relative to nothing
+        if self.size == 0:  # then x = 0 is the solution, and there is nothing to divide residuals by
             self.x.zero_()
             self.residuals.append(0.0)
             self.reason = "tolerance"
@@ -177,7 +206,11 @@ class _Run:
         return self.reason is None
 
     def record(self, r: Tensor) -> Tensor | None:
-        """Note the residual and ask the callback; give the residual computed afresh where the recurrence was wrong."""
+        """Note the updated residual ``r`` and ask the callback.
+
+        Returns:
+            The residual computed afresh where ``r`` seemed to be within the tolerance, else None.
+        """
         residual = math.sqrt(_dot(r, r)) / self.size
         fresh = None
         if residual <= self.tol or residual == 0:
@@ -187,7 +220,7 @@ class _Run:
                 self.reason = "tolerance"
         elif not math.isfinite(residual):
             self.reason = "breakdown"
-        elif residual <= 8 * torch.finfo(r.dtype).eps:  # going on would blow up noise where the system is singular
+        elif residual <= _ROUNDING * torch.finfo(r.dtype).eps:  # of a singular system, further steps grow without bound
             self.reason = "precision"
         self.residuals.append(residual)
         if self.callback is not None and self.callback(
@@ -203,7 +236,7 @@ class _Run:
 
 
 def _power_of_two(b: Tensor) -> float:
-    """The largest up to the largest entry, by which dividing is exact; 1 for zeros."""
+    """The largest power of two up to the largest entry; dividing by it is exact. 1 for zeros."""
     largest = float(b.abs().max()) if b.numel() else 0.0
     return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0 < largest < math.inf else 1.0
 

@@ -1,4 +1,8 @@
-"""Eigen-decompositions of kernel matrices: checked, in float64, and without negative eigenvalues."""
+"""Kernel matrices: checked to be symmetric and positive semi-definite, and decomposed in float64.
+
+How negative an eigenvalue may be is said once, by :func:`_tolerance`: what :func:`check_psd` refuses is what
+:func:`psd_eigh` refuses.
+"""
 
 import math
 from typing import NamedTuple
@@ -30,9 +34,16 @@ def check_symmetric(K: Tensor, name: str = "K") -> None:
     Symmetry is asked for up to half the digits of the dtype, relative to the largest entry: rounding in a product
     ``X @ X.T`` passes, an unsymmetric similarity does not.
 
+    Args:
+        K: ``(n, n)`` floating-point matrix.
+        name: what to call it in messages.
+
     Raises:
         ValueError: not a square matrix, NaN or infinite entries, or not symmetric; the message says by how much.
     """
+    # torchrank.ops.checks.symmetric_gram is another check with another purpose: it tells the Gram matrix of training
+    # rows from one of new rows against them that happens to be square. It is an op, so that compiled graphs keep it,
+    # takes batches and NaN, and allows for float32 rounding in float64, where a solver would already be misled.
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} has shape {tuple(K.shape)}; a kernel matrix is square, one row and column a node")
     if K.numel() == 0:
@@ -61,42 +72,41 @@ def psd_eigh(K: Tensor, name: str = "K") -> Eigen:
         K: ``(n, n)`` symmetric matrix that :func:`check_symmetric` accepts.
         name: what to call it in messages.
 
+    Returns:
+        All n eigenpairs.
+
     Raises:
         ValueError: an eigenvalue is more negative than the tolerance.
         torch.linalg.LinAlgError: no convergence, also not on the CPU.
     """
-    eps = torch.finfo(K.dtype).eps
     values, vectors = _eigh(K.detach(), name)
-    return Eigen(_without_negatives(values, float(values.abs().max()), eps, name), vectors)
+    return Eigen(_without_negatives(values, float(values.abs().max()), K.dtype, name), vectors)
 
 
 @in_plain_surroundings
-def check_psd(K: Tensor, name: str = "K") -> None:
-    """Refuse an indefinite matrix at the price of a Cholesky factor, where nothing needs its eigenpairs.
+def check_psd(K: Tensor, name: str = "K", hint: str = "") -> None:
+    """Refuse an indefinite matrix where nothing needs its eigenpairs, mostly at the price of a Cholesky factor.
 
     Args:
-        K: ``(n, n)`` symmetric matrix that :func:`check_symmetric` accepts. Eigenvalues down to ``-sqrt(eps)`` of its
-            largest row sum pass, ``eps`` being that of its dtype.
+        K: ``(n, n)`` symmetric matrix that :func:`check_symmetric` accepts. Eigenvalues down to ``-sqrt(eps)`` of the
+            largest pass, ``eps`` being that of its dtype.
         name: what to call it in messages.
+        hint: where such matrices come from, to end the message with.
 
     Raises:
         ValueError: an eigenvalue is more negative.
     """
-    tolerance = math.sqrt(torch.finfo(K.dtype).eps) * float(K.detach().abs().sum(dim=1).max())
-    if tolerance == 0:
-        return
-    shifted = as_double(K.detach()).clone()
-    shifted.diagonal().add_(tolerance)
-    if int(torch.linalg.cholesky_ex(shifted).info) > 0:
-        raise ValueError(
-            f"{name} is not positive semi-definite: it has eigenvalues below {-tolerance:.3g}; shift it by adding to "
-            "the diagonal, or set its negative eigenvalues to zero"
-        )
+    K64 = as_double(K.detach())
+    shifted = K64.clone()
+    shifted.diagonal().add_(_tolerance(float(K64.abs().max()), K.dtype))  # no entry is larger than all eigenvalues
+    if int(torch.linalg.cholesky_ex(shifted).info) > 0:  # a strict test, so only what fails it needs its eigenvalues
+        values = torch.linalg.eigvalsh(K64)
+        _refuse_negatives(float(values[0]), float(values.abs().max()), K.dtype, name, hint)
 
 
 @in_plain_surroundings
 def centered_eigh(K: Tensor, name: str = "K") -> Eigen:
-    """Eigenpairs of ``C K C`` on the complement of the constant vector, where ``C = I - 11^T/n`` centres.
+    """Eigenpairs of ``C K C`` on the complement of the constant vector, where ``C = I - 11^T/n`` centers.
 
     A Householder reflection takes the constants to the first axis, which leaves a symmetric matrix of order ``n - 1``.
     So the eigenvectors are orthogonal to the constants by construction, which a decomposition of ``C K C`` itself
@@ -110,37 +120,45 @@ def centered_eigh(K: Tensor, name: str = "K") -> Eigen:
         ``n - 1`` eigenpairs; none for a single node.
 
     Raises:
-        ValueError: as :func:`psd_eigh`, relative to the size of ``K`` before centring.
+        ValueError: as :func:`psd_eigh`, relative to the size of ``K`` before centering.
         torch.linalg.LinAlgError: as :func:`psd_eigh`.
     """
-    n, eps = K.shape[0], torch.finfo(K.dtype).eps
+    n, dtype = K.shape[0], K.dtype
     if n == 1:
         return Eigen(K.new_zeros(0, dtype=torch.float64), K.new_zeros((1, 0), dtype=torch.float64))
     K = as_double(K.detach())
     w = K.new_full((n,), -1 / math.sqrt(n))
-    w[0] += 1  # reflecting at w exchanges the first axis and the normalised constant vector
+    w[0] += 1  # reflecting at w exchanges the first axis and the normalized constant vector
     beta = 2 / w.dot(w)
     z = beta * (K @ w)
     z -= (beta * w.dot(z) / 2) * w
     trailing = K[1:, 1:].clone().addr_(w[1:], z[1:], alpha=-1).addr_(z[1:], w[1:], alpha=-1)
-    values, inner = _eigh(trailing, f"{name}, centred,")
+    values, inner = _eigh(trailing, f"{name}, centered,")
     vectors = torch.cat([inner.new_zeros((1, n - 1)), inner])
     vectors.addr_(w, w @ vectors, alpha=-float(beta))
     scale = max(float(values.abs().max()), float(K.diagonal().abs().max()))
-    return Eigen(_without_negatives(values, scale, eps, f"{name}, centred,"), vectors)
+    return Eigen(_without_negatives(values, scale, dtype, f"{name}, centered,"), vectors)
 
 
-def _without_negatives(values: Tensor, scale: float, eps: float, name: str) -> Tensor:
-    lowest = float(values.min())
-    if lowest < -math.sqrt(eps) * scale:
+def _tolerance(largest: float, dtype: torch.dtype) -> float:
+    """How far below zero eigenvalues may be: half the digits of what the user gave, relative to the largest."""
+    return math.sqrt(torch.finfo(dtype).eps) * largest
+
+
+def _refuse_negatives(lowest: float, largest: float, dtype: torch.dtype, name: str, hint: str = "") -> None:
+    if lowest < -_tolerance(largest, dtype):
         raise ValueError(
-            f"{name} is not positive semi-definite: its lowest eigenvalue is {lowest:.3g} at a largest of {scale:.3g}; "
-            f"shift it by adding {-lowest:.3g} to the diagonal, or set its negative eigenvalues to zero"
+            f"{name} is not positive semi-definite: its lowest eigenvalue is {lowest:.3g} at a largest of "
+            f"{largest:.3g}; shift it by adding {-lowest:.3g} to the diagonal, or set its negative eigenvalues to zero"
+            f"{'; ' if hint else ''}{hint}"
         )
-    rounding = len(values) * eps * scale
+
+
+def _without_negatives(values: Tensor, largest: float, dtype: torch.dtype, name: str) -> Tensor:
+    lowest, rounding = float(values.min()), len(values) * torch.finfo(dtype).eps * largest
+    _refuse_negatives(lowest, largest, dtype, name)
     if lowest < -rounding:
-        message = f"{name} has eigenvalues down to {lowest:.3g} (largest {scale:.3g}); they were set to zero"
-        warn(message)
+        warn(f"{name} has eigenvalues down to {lowest:.3g} (largest {largest:.3g}); they were set to zero")
     return torch.where(values > rounding, values, 0.0)
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from torchrank._docs import shares_arguments
 from torchrank.rankings.arrays import as_tensor, to_numpy
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.ties import sortable
@@ -13,21 +14,29 @@ from torchrank.rankings.validate import check_groups
 
 Array: TypeAlias = Any  # NumPy array or tensor
 
+_SHARED = {
+    "labels": "``(q,)`` true labels of edges, or a matrix ``(queries, items)`` whose NaN entries are left out.",
+    "scores": "predicted scores, same shape; larger = ranked higher.",
+    "groups": "``(q,)`` integers, the query of each edge, in any order.",
+}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class ConditionalRankingError:
-    """Misordered pairs, counted and averaged in two ways."""
+    """Misordered pairs, counted, and as a share of all pairs in two ways.
 
-    count: (
-        float  # pairs of edges of one query whose labels differ and whose scores are in the wrong order, ties one half
-    )
-    pairs: int  # pairs of edges of one query whose labels differ
+    Pairs are those of two edges of one query with different labels.
+    """
+
+    count: float  # pairs with scores in the wrong order, and half of those with equal scores
+    pairs: int  # all pairs
     pooled: float  # count / pairs; NaN without pairs
-    per_node: float  # mean over queries that have pairs of the error of each; NaN without any
+    per_node: float  # the error of each query, as a mean over those that have pairs; NaN without any
     by_node: Array  # (queries,) error of each query 0, 1, ...; NaN for a query without pairs
 
 
 @in_plain_surroundings
+@shares_arguments(**_SHARED)
 def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None = None) -> ConditionalRankingError:
     """How often scores order two edges of the same query against their labels.
 
@@ -35,10 +44,9 @@ def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None
     different labels, 1 for scores in the wrong order and 1/2 for equal scores. O(q log q) for q edges.
 
     Args:
-        labels: ``(q,)`` true labels, or a matrix ``(queries, items)`` whose NaN entries are left out.
-        scores: predicted scores, same shape; larger = ranked higher.
-        groups: ``(q,)`` integers, the query of each edge, in any order. None means the row of a matrix, one query for
-            a vector.
+        labels: {labels}
+        scores: {scores}
+        groups: {groups} By default the row of a matrix, and one query for a vector.
 
     Returns:
         The error pooled over all pairs, as a mean over queries, and of each query: 0 is perfect, 1/2 is chance. Its
@@ -51,45 +59,48 @@ def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None
     y, f, query, n_queries = _edges(labels, scores, groups)
     order = _lexsort(query, y, f)
     y, f, query = y[order], f[order], query[order]
-    # Edges stand by query, then label; equal labels by score. Ranks of (query, score) that keep this order among ties
-    # are inverted exactly where two edges of one query are misordered.
+    # Now edges are sorted by query, then by label, and those with equal labels by score. A stable sort by query and
+    # score gives each edge its rank. An edge with a larger rank before one with a smaller rank is an inversion. Two
+    # edges of different queries make none, nor do two with equal labels, nor two with equal scores. So the inversions
+    # are the pairs whose scores contradict their labels.
     by_score = _lexsort(query, f)
     ranks = torch.empty_like(by_score)
     ranks[by_score] = torch.arange(len(ranks), device=ranks.device)
     wrong = _per_query(query[by_score], n_queries, _inversions(ranks))
-    pairs_with_label = _tied_pairs(n_queries, query, y)
-    tied = _tied_pairs(n_queries, query[by_score], f[by_score]) - _tied_pairs(n_queries, query, y, f)
+    equal_labels = _tied_pairs(n_queries, query, y)
+    equal_scores = _tied_pairs(n_queries, query[by_score], f[by_score]) - _tied_pairs(n_queries, query, y, f)
     sizes = torch.bincount(query, minlength=n_queries)
-    pairs = sizes * (sizes - 1) // 2 - pairs_with_label
-    errors = (wrong.double() + tied.double() / 2) / pairs.double()  # 0 / 0 is NaN, as promised
-    count, total = float(wrong.sum()) + float(tied.sum()) / 2, int(pairs.sum())
-    foreign = not any(isinstance(x, Tensor) for x in (labels, scores, groups))
+    pairs = sizes * (sizes - 1) // 2 - equal_labels
+    errors = (wrong.double() + equal_scores.double() / 2) / pairs.double()  # 0 / 0 is NaN for a query without pairs
+    count, total = float(wrong.sum()) + float(equal_scores.sum()) / 2, int(pairs.sum())
+    any_tensor = any(isinstance(x, Tensor) for x in (labels, scores, groups))
     return ConditionalRankingError(
-        count,
-        total,
-        count / total if total else float("nan"),
-        float(errors.nanmean()),
-        to_numpy(errors) if foreign else errors,
+        count=count,
+        pairs=total,
+        pooled=count / total if total else float("nan"),
+        per_node=float(errors.nanmean()),
+        by_node=errors if any_tensor else to_numpy(errors),
     )
 
 
 @in_plain_surroundings
+@shares_arguments(**_SHARED)
 def concordance_index(labels: Array, scores: Array, groups: Array | None = None) -> float:
-    """Share of pairs of edges with different labels that the scores order alike, equal scores one half.
+    """Share of pairs of edges with different labels that the scores order as the labels do; equal scores count half.
 
-    One minus the pooled :func:`conditional_ranking_error`; but without ``groups`` all edges are compared with each
-    other, also those of a matrix.
+    It is one minus the pooled :func:`conditional_ranking_error` but for the default of ``groups``.
 
     Args:
-        labels: as for :func:`conditional_ranking_error`, as are the others.
-        scores: see there.
-        groups: see there; None compares all edges.
+        labels: {labels}
+        scores: {scores}
+        groups: {groups} By default all edges are compared with each other, also those of different rows of a matrix.
 
     Returns:
         From 0 to 1: 1/2 is chance, 1 is perfect. NaN where all labels are equal.
 
     Raises:
-        TypeError, ValueError: as :func:`conditional_ranking_error`.
+        TypeError: complex numbers, or groups that are not integers.
+        ValueError: shapes that differ, NaN scores or labels of edges that count, negative groups.
     """
     if groups is None:
         y, f, query, _ = _edges(labels, scores, None)
@@ -98,6 +109,7 @@ def concordance_index(labels: Array, scores: Array, groups: Array | None = None)
 
 
 def _edges(labels: Array, scores: Array, groups: Array | None) -> tuple[Tensor, Tensor, Tensor, int]:
+    """Labels, scores and query of each edge that counts, and the number of queries."""
     y, f = _vector_or_matrix(labels, "labels"), _vector_or_matrix(scores, "scores")
     if y.shape != f.shape:
         raise ValueError(f"labels have shape {tuple(y.shape)} and scores {tuple(f.shape)}; they must be the same")
@@ -134,7 +146,7 @@ def _vector_or_matrix(x: Array, name: str) -> Tensor:
 
 
 def _lexsort(*keys: Tensor) -> Tensor:
-    """The stable order by the first key, ties by the second, and so on."""
+    """The order by the first key, among equals by the second, and so on; what is equal in all keys keeps its order."""
     keys = tuple(map(sortable, keys))
     order = torch.argsort(keys[-1], stable=True)
     for key in reversed(keys[:-1]):
@@ -143,11 +155,12 @@ def _lexsort(*keys: Tensor) -> Tensor:
 
 
 def _per_query(query: Tensor, n_queries: int, counts: Tensor) -> Tensor:
+    """Sums of the counts ``(q,)`` of edges over each query."""
     return counts.new_zeros(n_queries).index_add_(0, query, counts)
 
 
 def _tied_pairs(n_queries: int, query: Tensor, *keys: Tensor) -> Tensor:
-    """For each query, pairs of edges equal in all keys; the edges stand sorted by query and keys."""
+    """For each query, pairs of edges equal in all keys. The edges come sorted by query and keys."""
     starts = torch.zeros(len(query), dtype=torch.bool, device=query.device)
     starts[:1] = True
     for key in (query, *keys):
@@ -158,21 +171,23 @@ def _tied_pairs(n_queries: int, query: Tensor, *keys: Tensor) -> Tensor:
 
 
 def _inversions(permutation: Tensor) -> Tensor:
-    """For each value of a permutation of ``0 .. q-1``, how many larger values stand before it; O(q log q), any device.
+    """How many larger values each value of a permutation of ``0 .. q-1`` has before it; O(q log q) on any device.
 
-    Values are partitioned by their bits, the highest first, keeping their order: within a block of equal higher bits, a
-    zero is inverted with the ones before it. Since all values occur, block boundaries are known.
+    The values are sorted bit by bit, the highest bit first. Before each step, values with the same higher bits are
+    together, in their original order: a block. Of two values of one block the larger is the one whose bit is 1. So a
+    value whose bit is 0 is inverted with the values before it in its block whose bit is 1. Then the zeros of each
+    block move before its ones. Since all values occur, it is known where each block begins.
     """
     q = len(permutation)
     place = torch.arange(q, device=permutation.device)
     values, counts = permutation, torch.zeros_like(permutation)
     for bit in reversed(range(max(q - 1, 0).bit_length())):
         ones = values >> bit & 1
-        start = values >> (bit + 1) << (bit + 1)  # where the block begins; it has the values from start up
+        start = values >> (bit + 1) << (bit + 1)  # the least value of the block, which is also where the block begins
         before = ones.cumsum(0) - ones
-        before -= before[start]  # ones before in the same block
+        before -= before[start]  # how many ones come before in the same block
         zeros_in_block = (q - start).clamp_(max=1 << bit)
         target = torch.where(ones == 1, start + zeros_in_block + before, place - before)
         counts += before * (1 - ones)
         values, counts = (torch.empty_like(x).scatter_(0, target, x) for x in (values, counts))
-    return counts  # the values now stand in order
+    return counts  # by now the values are sorted, so entry v is that of value v

@@ -1,4 +1,4 @@
-"""The engine of products with a sparse matrix of edge weights: rows of a fixed dense matrix gathered edge by edge.
+"""The numba engine of products with a sparse matrix of edge weights: rows of a dense matrix gathered edge by edge.
 
 Each edge touches one row of the dense matrix. A row of many nodes is longer than the caches like, so the matrix is
 cut into panels of columns, each copied to memory of its own, and all edges of a row go through one panel before the
@@ -20,8 +20,8 @@ _PANEL_COLUMNS = 64, 512  # narrower ones cost more in overhead than they save, 
 _ALONE = 1_000_000  # multiplications that one thread does before others could start
 
 
-class EdgeProducts:
-    """Products of a fixed dense matrix with sparse matrices whose entries stand at fixed places.
+class NumbaSparseEngine:
+    """Products of one dense matrix with sparse matrices of one pattern; see ``torchrank.linalg.sparse``.
 
     Args:
         row_starts: ``(rows + 1,)`` int64, where the entries of each row of the sparse matrix begin.
@@ -37,8 +37,8 @@ class EdgeProducts:
         panels = range(0, self._width, step)
         self._panels = [(first, dense[:, first : first + step].contiguous().numpy()) for first in panels]
 
-    def times_dense(self, weights: Tensor, out: Tensor) -> None:
-        """``out = S @ dense`` of shape ``(rows, width)``, with the weights ``(q,)`` in the places of ``S``."""
+    def spmm(self, weights: Tensor, out: Tensor) -> None:
+        """``out = S @ dense`` of shape ``(rows, width)``, where ``S`` has the weights ``(q,)`` as its entries."""
         values, result = weights.numpy(), out.numpy()
 
         def fill(first: int, last: int) -> None:
@@ -47,8 +47,8 @@ class EdgeProducts:
 
         self._run(fill)
 
-    def sampled(self, left: Tensor, out: Tensor) -> None:
-        """``out[e] = left[row of e] . dense[column of e]`` for a contiguous ``left`` of shape ``(rows, width)``."""
+    def sddmm(self, left: Tensor, out: Tensor) -> None:
+        """``out[e] = left[row of e] . dense[column of e]``, ``(q,)``, for a contiguous ``left`` ``(rows, width)``."""
         rows, result = left.numpy(), out.zero_().numpy()
 
         def fill(first: int, last: int) -> None:
