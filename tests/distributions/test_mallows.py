@@ -14,8 +14,7 @@ import torchrank
 from tests.oracles.aggregation import kemeny_orders, preferences
 from tests.oracles.distributions import mallows_probabilities
 from torchrank import Mallows, fit_mallows, from_orders, kendall_distance
-from torchrank.distributions.fit_mallows import lam_of_mean_distance
-from torchrank.distributions.mallows_moments import log_partition, mean_distance, variance_distance
+from torchrank.distributions.mallows_law import lam_of_mean_distance, log_partition, mean_distance, variance_distance
 
 CENTER = (2.0, 5.0, 1.0, 9.0, 4.0)
 RANKINGS = torch.tensor(list(permutations(range(1, 6))), dtype=torch.float64)
@@ -170,6 +169,17 @@ def test_concentration_inverts_the_mean(n: int) -> None:
     back = lam_of_mean_distance(mean, n)
     torch.testing.assert_close(mean_distance(back, n), mean, rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(back, lam, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("start", [None, 0.0, 7.0])
+@pytest.mark.parametrize("max_lam", [0.5, 60.0, 1e6])
+def test_concentrations_up_to_any_cap(max_lam: float, start: float | None) -> None:
+    lam = torch.tensor([1e-4, 0.3, 2.0, 20.0, 49.0, 51.0, 58.0, 300.0], dtype=torch.float64)
+    near = None if start is None else torch.full_like(lam, start)
+    found = lam_of_mean_distance(mean_distance(lam, 6), 6, max_lam, near)
+    torch.testing.assert_close(found, lam.clamp(max=max_lam), rtol=1e-9, atol=0)
+    assert lam_of_mean_distance(lam.new_tensor([0.0, -1e-17]), 6, max_lam).tolist() == [max_lam, max_lam]
+    assert lam_of_mean_distance(lam.new_tensor([7.5, 9.0]), 6, max_lam).tolist() == [0, 0]
 
 
 def test_identical_rankings_are_cut_with_a_warning() -> None:

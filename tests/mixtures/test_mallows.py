@@ -7,9 +7,7 @@ import torch
 from tests.oracles import mixtures as oracle
 from tests.strategies import random_scores
 from torchrank import ConvergenceWarning
-from torchrank.distributions import mallows_moments
 from torchrank.distributions.fit_mallows import fit_mallows
-from torchrank.distributions.mallows_law import ConcentrationTable
 from torchrank.mixtures.kernel_gaussian import KernelGaussianMixture
 from torchrank.mixtures.kernel_mallows import KernelMallowsMixture
 from torchrank.mixtures.mallows import MallowsMixture
@@ -26,15 +24,6 @@ def two_groups(rng: np.random.Generator, m: int, n: int, noise: float = 1.5) -> 
 
 def distinct(X: np.ndarray) -> np.ndarray:
     return np.unique(X, axis=0)
-
-
-@pytest.mark.parametrize("n", [2, 3, 5, 20])
-def test_concentrations_of_means(n):
-    table = ConcentrationTable(n, 30.0, torch.device("cpu"))
-    lam = torch.cat([torch.logspace(-5, 1.4, 200, dtype=torch.float64), torch.rand(200, dtype=torch.float64) * 3])
-    mean = mallows_moments.mean_distance(lam, n)
-    assert torch.allclose(mallows_moments.mean_distance(table(mean), n), mean, rtol=1e-11)
-    assert table(mean.new_tensor([0.0, n * (n - 1) / 4, n * (n - 1) / 3])).tolist() == [30, 0, 0]
 
 
 MODELS = {MallowsMixture: (4,), KernelMallowsMixture: (4,), KernelGaussianMixture: ()}
@@ -66,22 +55,6 @@ def test_more_components_than_different_rows(model, settings):
     assert math.isfinite(fit.log_likelihood)
     assert len(set(fitted.predict(X))) == 2
     assert np.isfinite(fitted.predict_proba(X)).all()
-
-
-@pytest.mark.parametrize("max_lam", [0.5, 60.0, 1e6])
-def test_concentrations_up_to_any_cap(max_lam):
-    table = ConcentrationTable(6, max_lam, torch.device("cpu"))
-    lam = torch.tensor([1e-4, 0.3, 2.0, 20.0, 49.0, 51.0, 58.0, 300.0], dtype=torch.float64)
-    found = table(mallows_moments.mean_distance(lam, 6))
-    assert torch.allclose(found, lam.clamp(max=max_lam), rtol=1e-9)
-    assert table(lam.new_tensor([0.0, -1e-17])).tolist() == [max_lam, max_lam]
-
-
-def test_concentration_of_five_items():
-    mean = torch.tensor([0.5, 2.0, 4.9], dtype=torch.float64)
-    found = ConcentrationTable(5, 30.0, torch.device("cpu"))(mean)
-    assert found.tolist() == pytest.approx([2.1391, 0.8821, 0.0240], abs=5e-5)
-    assert found.tolist() == pytest.approx([oracle.concentration(5, float(d)) for d in mean], rel=1e-9)
 
 
 def test_probabilities_add_up_to_1():

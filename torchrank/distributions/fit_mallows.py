@@ -9,7 +9,7 @@ from torchrank._repr import short_repr
 from torchrank._warnings import warn
 from torchrank.aggregation.kemeny import kemeny
 from torchrank.distributions.mallows import COMPLETE, UNTIED
-from torchrank.distributions.mallows_moments import log_partition, mean_distance, variance_distance
+from torchrank.distributions.mallows_law import MOST_LAM, lam_of_mean_distance, log_partition, variance_distance
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.rank import as_rankings
@@ -17,9 +17,6 @@ from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_positive, refuse_ties
-
-MOST_LAM = 50.0
-_STEPS = 200  # far more than halving an interval of float64 down to neighbours takes
 
 
 class MallowsFit(NamedTuple):
@@ -99,6 +96,7 @@ def fit_mallows(
     total = weight.sum(dim=-1)
     mean = (weight * distance).sum(dim=-1) / total
     lam = lam_of_mean_distance(mean, n, max_lam)
+    _warn_of_cap(lam, mean, max_lam)
     lam, mean = (not_followed(value, X, weights, by="fit_mallows") for value in (lam, mean))
     fit = MallowsFit(
         center=middle,
@@ -111,34 +109,11 @@ def fit_mallows(
     return MallowsFit(*map(origin.wrap, fit))
 
 
-def lam_of_mean_distance(
-    mean: Tensor,  # (...) float64
-    n: int,
-    max_lam: float = MOST_LAM,
-) -> Tensor:
-    """The concentrations under which n items have these expected distances, from 0 to ``max_lam``.
-
-    Warns:
-        RuntimeWarning: where ``max_lam`` is not enough.
-    """
-    least = mean_distance(torch.tensor(max_lam, dtype=mean.dtype, device=mean.device), n)
-    capped = (mean < least) | (mean == 0)  # which may be the same number, where the least one underflows
+def _warn_of_cap(lam: Tensor, mean: Tensor, max_lam: float) -> None:
+    capped = lam >= max_lam
     if bool(capped.any()):
         warn(
-            f"the concentration was cut at max_lam={max_lam:g}: the rankings hardly differ from the centre (mean "
+            f"the concentration was cut at max_lam={max_lam:g}: the rankings hardly differ from the center (mean "
             f"distance {float(mean[capped].min()):.3g}), and the likelihood grows with lam without end",
             RuntimeWarning,
         )
-    low, high = torch.zeros_like(mean), torch.full_like(mean, max_lam)
-    lam = torch.ones_like(mean).clamp(max=max_lam)
-    for _ in range(_STEPS):
-        excess = mean_distance(lam, n) - mean  # falls as lam grows
-        low, high = torch.where(excess > 0, lam, low), torch.where(excess > 0, high, lam)
-        newton = lam + excess / variance_distance(lam, n)
-        inside = (newton > low) & (newton < high)
-        following = torch.where(inside, newton, (low + high) / 2)
-        if torch.equal(following, lam):
-            break
-        lam = following
-    lam = torch.where(mean >= n * (n - 1) / 4, 0, lam)
-    return torch.where(capped, max_lam, lam)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.distributions import constraints
 
-from torchrank.distributions.mallows_moments import log_partition, mean_distance, variance_distance
+from torchrank.distributions.mallows_law import log_partition, mean_distance, variance_distance
 from torchrank.distributions.support import RankingDistribution, ranking
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks

@@ -1,36 +1,129 @@
-"""Concentrations of Mallows distributions by their mean distance, for the many M-steps of a mixture."""
+r"""The Mallows law of distances: normalizer, mean, variance, and the concentration that belongs to a mean.
+
+They hold for every concentration, 0 and negative ones among them.
+
+.. math:: Z(\lambda) = \sum_\sigma e^{-\lambda n_d(\sigma, \sigma_0)}
+          = \prod_{j=1}^n \frac{1 - e^{-j\lambda}}{1 - e^{-\lambda}}
+
+(Fligner and Verducci, J. R. Stat. Soc. B 48(3), 1986). Near 0, where this is 0/0, it is written with
+:math:`t = \lambda/2` as :math:`e^{-(j-1)t}\, j\, s(jt)/s(t)`, s(t) being sinh(t)/t, whose logarithm is even, smooth
+and has the Langevin function coth(t) - 1/t as its derivative.
+"""
 
 import torch
 from torch import Tensor
 
-from torchrank.distributions.mallows_moments import mean_distance, variance_distance
+_MOST_STEPS = 200  # far more than halving an interval of float64 down to neighbors takes
+_SAME = 4 * torch.finfo(torch.float64).eps
+MOST_LAM = 50.0  # beyond, rankings other than the center hardly have a probability
+_NEAR = 0.5  # below, series in t^2; they converge for |t| < pi
 
-_KNOTS = 2**14  # so that one Newton step goes from the table's accuracy to 1e-13 for 50 items, 1e-10 for 1,000
-_LARGE = 50.0  # beyond, the expected distance is (n - 1) e^-lam to the last digit
+
+def _langevin_series(count: int) -> list[float]:
+    """Coefficients of t, t^3, t^5, ... in L(t) = coth(t) - 1/t, which solves L' + 2 L / t = 1 - L^2."""
+    a: list[float] = []
+    for k in range(1, count + 1):
+        a.append(((k == 1) - sum(x * y for x, y in zip(a, reversed(a), strict=True))) / (2 * k + 1))
+    return a
 
 
-class ConcentrationTable:
-    """The maximum-likelihood concentration in ``[0, max_lam]`` for given mean distances to the centre.
+_LANGEVIN = _langevin_series(13)  # the last ones are below rounding
+_LOG_SINHC = [a / (2 * k) for k, a in enumerate(_LANGEVIN, start=1)]
+_LANGEVIN_SLOPE = [a * (2 * k - 1) for k, a in enumerate(_LANGEVIN, start=1)]
 
-    The expected distance falls with the concentration, so a table of it starts Newton's method close to the root.
+
+def log_partition(lam: Tensor, n: int) -> Tensor:
+    """Logarithm of Z for n items; same shape as ``lam``. All derivatives exist and are those of the formula."""
+    j, near, t, a = _prepare(lam, n)
+    terms = _log_sinhc(j * t) - _log_sinhc(t) - (j - 1) * t + j.log()
+    far_terms = (-(-j * a).exp()).log1p() - (-(-a).exp()).log1p()
+    pairs = n * (n - 1) / 2
+    # Z(-lam) is Z(lam) e^(lam pairs): the reversed ranking is the centre then.
+    return torch.where(near, terms.sum(dim=-1), far_terms.sum(dim=-1) + pairs * (-lam).clamp(min=0))
+
+
+def mean_distance(lam: Tensor, n: int) -> Tensor:
+    """Expected number of pairs ordered otherwise than in the centre, from n(n-1)/2 down to 0; minus d log Z / d lam."""
+    j, near, t, a = _prepare(lam, n)
+    pairs = n * (n - 1) / 2
+    terms = (_langevin(t) - j * _langevin(j * t)) / 2
+    far = (1 / a.expm1() - j / (j * a).expm1()).sum(dim=-1)
+    return torch.where(near, pairs / 2 + terms.sum(dim=-1), torch.where(lam < 0, pairs - far, far))
+
+
+def variance_distance(lam: Tensor, n: int) -> Tensor:
+    """Variance of the distance; minus the derivative of :func:`mean_distance`."""
+    j, near, t, a = _prepare(lam, n)
+    terms = (j.square() * _langevin_slope(j * t) - _langevin_slope(t)) / 4
+    far = _bose(a) - j.square() * _bose(j * a)
+    return torch.where(near, terms.sum(dim=-1), far.sum(dim=-1))
+
+
+def lam_of_mean_distance(
+    mean: Tensor,  # (...) float64
+    n: int,
+    max_lam: float = MOST_LAM,
+    start: Tensor | None = None,  # (...) concentrations that are near, if any are known
+) -> Tensor:
+    """The maximum-likelihood concentrations for these mean distances from the center, from 0 to ``max_lam``.
+
+    Those under which n items have these expected distances, by Newton's method for their logarithm, within bounds that
+    close in; 0 where a mean is n(n-1)/4 or more, and ``max_lam`` where no smaller concentration is close enough.
     """
+    least = mean_distance(mean.new_tensor(max_lam), n)
+    capped = (mean <= least) | (mean == 0)  # which may be the same number, where the least one underflows
+    flat = mean >= n * (n - 1) / 4
+    low, high = torch.zeros_like(mean), torch.full_like(mean, max_lam)
+    lam = (torch.ones_like(mean) if start is None else start).clamp(0, max_lam)
+    for _ in range(_MOST_STEPS):
+        expected = mean_distance(lam, n)  # falls as lam grows, exponentially in the end
+        low, high = torch.where(expected > mean, lam, low), torch.where(expected > mean, high, lam)
+        newton = lam + (expected / mean).log() * expected / variance_distance(lam, n)
+        following = torch.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
+        settled = (following - lam).abs() <= _SAME * lam.clamp(min=1)  # below 1 the mean tells no more digits
+        lam = following
+        if bool((settled | capped | flat).all()):
+            break
+    lam = torch.where(flat, 0, lam)
+    return torch.where(capped, max_lam, lam)
 
-    def __init__(self, n: int, max_lam: float, device: torch.device) -> None:
-        self.n, self.max_lam = n, max_lam
-        self.largest = min(max_lam, _LARGE)
-        steps = torch.linspace(0, 1, _KNOTS, dtype=torch.float64, device=device)
-        self.lam = self.largest * steps.square()  # denser where the distance changes faster
-        self.mean = mean_distance(self.lam, n).flip(0)  # ascending, as searchsorted needs it
 
-    def __call__(self, mean: Tensor) -> Tensor:
-        """0 where ``mean`` is at least n(n-1)/4, and ``max_lam`` where no smaller concentration is close enough."""
-        right = torch.searchsorted(self.mean, mean.contiguous()).clamp_(1, _KNOTS - 1)
-        low, high = self.mean[right - 1], self.mean[right]
-        share = ((mean - low) / (high - low).clamp(min=1e-300)).clamp(0, 1)
-        upper, lower = self.lam[_KNOTS - right], self.lam[_KNOTS - 1 - right]
-        lam = upper + share * (lower - upper)
-        step = (mean_distance(lam, self.n) - mean) / variance_distance(lam, self.n)
-        lam = torch.minimum(torch.maximum(lam + step, lower), upper)
-        large = ((self.n - 1) / mean.clamp(min=0)).log().clamp(self.largest, self.max_lam)
-        lam = torch.where(mean <= self.mean[0], large, lam)
-        return torch.where(mean >= self.mean[-1], 0.0, lam)
+def _prepare(lam: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """2..n, where ``lam`` is near 0, and for both formulas arguments that are harmless where they do not apply."""
+    j = torch.arange(2, n + 1, dtype=lam.dtype, device=lam.device)
+    near = lam.abs() < 1
+    return j, near, torch.where(near, lam / 2, 0)[..., None], torch.where(near, 1, lam.abs())[..., None]
+
+
+def _log_sinhc(t: Tensor) -> Tensor:
+    near = t.abs() < _NEAR
+    a = torch.where(near, 1, t.abs())
+    far = a + (-(-2 * a).exp()).log1p() - (2 * a).log()
+    return torch.where(near, _power_series(_LOG_SINHC, torch.where(near, t, 0), 2), far)
+
+
+def _langevin(t: Tensor) -> Tensor:
+    near = t.abs() < _NEAR
+    a = torch.where(near, 1, t)
+    return torch.where(near, _power_series(_LANGEVIN, torch.where(near, t, 0), 1), 1 / a.tanh() - 1 / a)
+
+
+def _langevin_slope(t: Tensor) -> Tensor:
+    near = t.abs() < _NEAR
+    a = torch.where(near, 1, t.abs())
+    return torch.where(
+        near, _power_series(_LANGEVIN_SLOPE, torch.where(near, t, 0), 0), 1 / a.square() - 4 * _bose(2 * a)
+    )
+
+
+def _bose(a: Tensor) -> Tensor:
+    """1 / (4 sinh(a/2)^2) without overflow."""
+    return (-a).exp() / (-a).expm1().square()
+
+
+def _power_series(coefficients: list[float], t: Tensor, lowest: int) -> Tensor:
+    """Sum of c_k t^(2k + lowest), k = 0, 1, ..."""
+    square, total = t.square(), torch.zeros_like(t)
+    for c in reversed(coefficients):
+        total = total * square + c
+    return total * t**lowest

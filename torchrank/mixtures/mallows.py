@@ -8,9 +8,7 @@ from torch import Tensor, nn
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
-from torchrank.distributions.fit_mallows import MOST_LAM
-from torchrank.distributions.mallows_law import ConcentrationTable
-from torchrank.distributions.mallows_moments import log_partition
+from torchrank.distributions.mallows_law import MOST_LAM, lam_of_mean_distance, log_partition
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.mixtures.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
@@ -82,7 +80,6 @@ class MallowsMixture(Mixture):
         check_choice(center, "center", CENTERS)
         check_positive(max_lam, "max_lam")
         self.n_items, self.center, self.max_lam = n_items, center, max_lam
-        self._table: ConcentrationTable | None = None
         self.concentrations = nn.Parameter(torch.ones(n_components, dtype=torch.float64))
         self.register_buffer("centers", torch.arange(n_items).expand(n_components, -1).clone())
 
@@ -99,11 +96,6 @@ class MallowsMixture(Mixture):
     def extra_repr(self) -> str:
         """Settings, as ``print`` shows them."""
         return f"n_items={self.n_items}, center={self.center!r}, {super().extra_repr()}"
-
-    def _concentrations(self, mean: Tensor) -> Tensor:
-        if self._table is None or self._table.lam.device != mean.device:
-            self._table = ConcentrationTable(self.n_items, self.max_lam, mean.device)
-        return self._table(mean)
 
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
         ranks, origin = total_rankings(X, self.n_items)
@@ -132,7 +124,7 @@ class MallowsMixture(Mixture):
         centers, _ = improved(found, None if previous is None else previous.centers, sums)
         agreement = (centers * sums).sum(-1)
         mean = (sums.shape[-1] - agreement / torch.where(counts > 0, counts, 1)) / 2
-        lam = self._concentrations(mean)
+        lam = lam_of_mean_distance(mean, self.n_items, self.max_lam, None if previous is None else previous.lam)
         if previous is not None:
             lam = torch.where(counts > 0, lam, previous.lam)
         return MallowsParameters(log_shares(counts), centers, lam)

@@ -109,6 +109,9 @@ class Rankings:
         """The same with what can be known of all rows; looks at values, for which a GPU is waited for."""
         if self.complete is not None and self.untied is not None:
             return self
-        complete = bool((self.ranks >= 0).all())
-        untied = complete and bool((self.strict == n_pairs(self.shape[-1])).all())
+        try:
+            complete = bool((self.ranks >= 0).all())
+            untied = complete and bool((self.strict == n_pairs(self.shape[-1])).all())
+        except RuntimeError:  # of torch.func.vmap, in which there are no values to look at
+            return self
         return replace(self, complete=complete, untied=untied)
