@@ -101,7 +101,7 @@ def test_the_first_of_equally_near_centers_is_the_nearest_in_blocks_too(monkeypa
 
 
 def test_means_follow_the_points_that_moved(monkeypatch):
-    monkeypatch.setattr(geometries, "_MANY_NUMBERS", 0)
+    monkeypatch.setattr(geometries, "_MANY_NUMBERS", 1)
     X, weights = rows(5), torch.rand(200, generator=seeded(2), dtype=torch.float64)
     by_moves = kmeans(X, 6, weights=weights, n_init=3, generator=seeded(0))
     monkeypatch.setattr(geometries, "_MANY_NUMBERS", 2**20)

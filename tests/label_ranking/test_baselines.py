@@ -6,10 +6,16 @@ import torch
 
 from tests.label_ranking.rows import seeded
 from tests.oracles import label_ranking as oracle
-from torchrank import borda
+from torchrank import ConvergenceWarning, borda
 from torchrank.datasets import circles, drop_labels
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS
-from torchrank.label_ranking.baselines import kmeans_then_rank, naive_kmeans, one_rank, rank_clustering_tree
+from torchrank.label_ranking.baselines import (
+    RANK_CLUSTERINGS,
+    kmeans_then_rank,
+    naive_kmeans,
+    one_rank,
+    rank_clustering_tree,
+)
 from torchrank.label_ranking.rank_clusters import ebms, k_o_means, most_frequent
 from torchrank.label_ranking.training import TrainingRows
 from torchrank.metrics import label_ranking_loss
@@ -95,12 +101,36 @@ def test_partial_rankings_are_completed_as_near_as_can_be(seed):
 def test_k_o_means_ends_where_nothing_moves():
     data = circles(600, seed=0)
     rows = TrainingRows.on_cpu(torch.from_numpy(data.X), torch.from_numpy(data.Y))
-    centers = k_o_means(rows, 3, generator=seeded(0)).centers
-    nearest = rows.distances(centers).argmin(1)
-    for k in range(3):
-        votes = borda(torch.from_numpy(data.Y)[nearest == k], missing="interleaving")
-        assert torch.equal(total_scores(votes), centers[k])
-    assert {tuple(order) for order in centers.argsort(dim=-1, descending=True).tolist()} == set(CENTRAL_ORDERS)
+    ends = {}
+    for seed in range(6):
+        centers, n_iter, converged = k_o_means(rows, 3, generator=seeded(seed))
+        assert converged
+        nearest = rows.distances(centers).argmin(1)
+        for k in range(3):
+            votes = borda(torch.from_numpy(data.Y)[nearest == k], missing="interleaving")
+            assert torch.equal(total_scores(votes), centers[k])
+        ends[rows.loss(nearest, centers)] = centers
+        assert not k_o_means(rows, 3, generator=seeded(seed), max_iter=n_iter - 1).converged
+    best = ends[min(ends)]  # single starts may end elsewhere
+    assert {tuple(order) for order in best.argsort(dim=-1, descending=True).tolist()} == set(CENTRAL_ORDERS)
+
+
+def test_k_o_means_that_is_cut_short_is_told(monkeypatch):
+    X, Y = random_rows(0)
+    monkeypatch.setitem(RANK_CLUSTERINGS, "k-o-means", lambda *options: k_o_means(*options, max_iter=1))
+    with pytest.warns(ConvergenceWarning, match="method='k-o-means' did not converge in 1 iterations") as caught:
+        tree = rank_clustering_tree(X, Y, 3, generator=seeded(0))
+    assert caught[0].filename == __file__
+    assert (tree.evidence.n_iter, tree.evidence.converged, tree.evidence.reason) == (1, False, "max_iter")
+
+
+@pytest.mark.parametrize("baseline", [kmeans_then_rank, naive_kmeans])
+def test_k_means_that_is_cut_short_is_told(baseline):
+    X, Y = random_rows(0, N=300)
+    with pytest.warns(ConvergenceWarning, match="K-means did not converge in 1 iterations") as caught:
+        model = baseline(X, Y, 5, max_iter=1, generator=seeded(0))
+    assert caught[0].filename == __file__
+    assert (model.evidence.n_iter, model.evidence.converged) == (1, False)
 
 
 def test_blurring_collapses_equal_rankings():

@@ -7,6 +7,7 @@ import torch
 
 from tests.label_ranking.rows import NAN, grown, random_rows, seeded
 from tests.oracles import label_ranking as oracle
+from torchrank import ConvergenceWarning
 from torchrank.datasets import circles
 from torchrank.datasets.label_ranking import CENTRAL_ORDERS
 from torchrank.label_ranking.pruned_rank_tree import pruned_rank_tree
@@ -170,3 +171,24 @@ def test_bad_input():
     ):
         with pytest.raises(ValueError, match=message):
             rank_tree(X, Y, **options)
+
+
+@pytest.mark.parametrize("max_iter", [1, 3])
+def test_a_tree_that_is_cut_short_is_told(max_iter):
+    X, Y = random_rows(0, N=200, d=3)
+    with pytest.warns(ConvergenceWarning, match=f"RankTree did not converge in {max_iter} iterations") as caught:
+        tree = rank_tree(X, Y, 4, max_iter=max_iter, tol=0.0, n_init=3, generator=seeded(0))
+    assert caught[0].filename == __file__
+    evidence = tree.evidence
+    assert (evidence.n_iter, evidence.converged, evidence.reason) == (max_iter, False, "max_iter")
+    assert (len(evidence.objective), len(evidence.losses)) == (max_iter, 3)
+    assert min(evidence.losses) == min(evidence.objective)
+
+
+def test_evidence_without_iterations_is_the_loss():
+    X, Y = random_rows(1, N=200, d=3, missing=0.2)
+    rows = TrainingRows.on_cpu(X, Y)
+    for tree in (pruned_rank_tree(X, Y, 4), grown(X, Y, random_centers(0, 4, 4))):
+        loss = rows.loss(tree.predict_cluster(X), tree.centers)
+        assert (tree.evidence.objective, tree.evidence.reason) == ((), "closed form")
+        assert tree.evidence.losses == (pytest.approx(loss, rel=1e-12),)

@@ -8,7 +8,7 @@ from torch import Tensor
 from torchrank.clustering.lloyd import Clusters, Geometry, masses, shares_of
 
 _ROUNDING = 1e-12  # relative error that squared distances can have
-_MANY_NUMBERS = 2**20  # of features: below, adding all is faster than finding out which points have moved
+_MANY_NUMBERS = 2**20  # of features: up to here, adding all is faster than finding out which points have moved
 _BLOCK = 2**17  # distances that stay in a processor's cache
 
 
@@ -53,19 +53,28 @@ class FeatureGeometry(Geometry):
         if self.features.device.type != "cpu":
             return means(shares_of(labels, n_clusters, self.weights)) @ self.features
         total = masses(labels, n_clusters, self.weights)[..., None]
-        if self.features.numel() < _MANY_NUMBERS:
-            previous = None
-        sums = self.features.new_zeros((*total.shape[:-1], self.features.shape[1]))
-        if previous is not None:
-            sums = previous.centers * masses(previous.labels, n_clusters, self.weights)[..., None]
-        for start, own in enumerate(labels):
-            before = None if previous is None else previous.labels[start]
-            moved = slice(None) if before is None else (own != before).nonzero()[:, 0]
-            points = self.features[moved] * self.weights[moved, None]
-            sums[start].index_add_(0, own[moved], points)
-            if before is not None:
-                sums[start].index_add_(0, before[moved], points, alpha=-1)
+        together = _MANY_NUMBERS // max(1, self.features.numel())  # starts for which the points may be repeated
+        if previous is None or len(labels) <= together:
+            sums = torch.cat([self._sums(part, n_clusters) for part in labels.split(max(1, together))])
+        else:
+            sums = self._moved_sums(labels, n_clusters, previous)
         return sums / torch.where(total > 0, total, 1)
+
+    def _sums(self, labels: Tensor, n_clusters: int) -> Tensor:
+        """Weighted sums ``(s, c, d)`` of the points of each cluster."""
+        (s, _), d = labels.shape, self.features.shape[1]
+        points = self.features * self.weights[:, None]
+        cluster = (labels + n_clusters * torch.arange(s)[:, None]).reshape(-1)
+        return points.new_zeros((s * n_clusters, d)).index_add_(0, cluster, points.repeat(s, 1)).view(s, n_clusters, d)
+
+    def _moved_sums(self, labels: Tensor, n_clusters: int, previous: Clusters) -> Tensor:
+        """The same from those of the previous clusters and the points that moved."""
+        sums = previous.centers * masses(previous.labels, n_clusters, self.weights)[..., None]
+        for start, (own, before) in enumerate(zip(labels, previous.labels, strict=True)):
+            moved = (own != before).nonzero()[:, 0]
+            points = self.features[moved] * self.weights[moved, None]
+            sums[start].index_add_(0, own[moved], points).index_add_(0, before[moved], points, alpha=-1)
+        return sums
 
     def distances(self, centers: Tensor) -> Tensor:
         """Squared Euclidean distances."""
@@ -84,7 +93,8 @@ class FeatureGeometry(Geometry):
             least, first = half.min(-1)
             near = half <= (least + self.tolerance / 2)[..., None]
             several = near.sum(-1) > 1
-            first[several] = near[several].to(torch.uint8).argmax(-1)
+            if bool(several.any()):
+                first[several] = near[several].to(torch.uint8).argmax(-1)
             own.copy_(first)
             at.copy_(half.gather(-1, first[..., None])[..., 0])
         cost = (self.diagonal[:, None] + 2 * cost).clamp_(min=0)

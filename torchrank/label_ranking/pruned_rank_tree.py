@@ -81,7 +81,7 @@ def pruned_rank_tree(
     centers = np.empty(distinct.shape)
     np.put_along_axis(centers, distinct, np.arange(L, 0, -1.0)[None], axis=1)
     feature, threshold, children, cluster = (torch.from_numpy(array) for array in nodes)
-    evidence = closed_form(float(own.loss[reached].sum() / rows.pairs.sum()))
+    evidence = closed_form(float(own.loss[reached].sum()) / int(rows.pairs.sum()))
     tree = RankTree(feature, threshold, children, cluster, torch.from_numpy(centers), X.shape[1], evidence)
     return tree.to(X.device)
 
