@@ -1,3 +1,4 @@
+import inspect
 import math
 import warnings
 
@@ -13,6 +14,7 @@ from tests.oracles.conditional import (
     random_kernel,
     random_labels,
 )
+from torchrank import conditional
 from torchrank.conditional import (
     KroneckerEigh,
     antisymmetrize,
@@ -256,6 +258,17 @@ def test_singular_kernels_pass_without_a_warning(rank):
 def test_bad_input_is_named(arguments, error, message):
     with pytest.raises(error, match=message):
         kron_rls(*arguments)
+
+
+def test_every_solver_takes_kernels_then_labels_then_lam_which_none_leaves_out():
+    solvers = [kron_rls, kron_rank_rls, conditional.kron_edge_rls, conditional.kron_iterative_rls]
+    for solver in [*solvers, two_step_rls, conditional.two_step_loo]:
+        names = list(inspect.signature(solver).parameters)
+        positional = [n for n, p in inspect.signature(solver).parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        assert names[:2] == ["K_start", "K_end"], solver
+        assert positional[2:] in (["F", "lam"], ["edges", "y", "lam"], ["F", "lam_start", "lam_end"]), solver
+        assert all(inspect.signature(solver).parameters[name].default is inspect.Parameter.empty for name in positional)
+    assert list(inspect.signature(KroneckerEigh.solve).parameters) == ["self", "F", "lam"]
 
 
 def test_bad_choices_are_named():

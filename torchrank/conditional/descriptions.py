@@ -27,3 +27,17 @@ EXCLUDE_NODES = '"start" leaves out all edges of the start node, "end" those of 
 SETTING = "1 to 4: which nodes of a test edge are new, see :class:`ConditionalSplit`."
 ONE_DOMAIN = "start and end nodes are one set: a new node must be new on both sides."
 UNDIRECTED = "the edge (j, i) tells the label of (i, j), so the two stay together. Only for one domain."
+
+ITERATIVE = {
+    "K_start": K_START,
+    "K_end": K_END,
+    "lam": LAM,
+    "loss": LOSS,
+    "direction": DIRECTION,
+    "relation": RELATION,
+    "method": METHOD,
+    "tol": TOL,
+    "max_iter": MAX_ITER,
+    "callback": CALLBACK,
+    "patience": PATIENCE,
+}

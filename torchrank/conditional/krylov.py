@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import torch
 from torch import Tensor
 
 from torchrank._docs import shares_arguments
@@ -14,6 +15,7 @@ from torchrank.conditional.descriptions import NEW_K_END, NEW_K_START
 from torchrank.conditional.systems import System
 from torchrank.evidence import Evidence
 from torchrank.linalg import Iteration, KrylovSolution, as_double, bicgstab, cg, kron_matmul
+from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
 METHODS = {"cg": cg, "bicgstab": bicgstab}
 
@@ -82,6 +84,19 @@ class Settings:
     patience: int
     callback: Callable[[FitState], bool | None] | None = None
     validation: Callable[[Tensor], float] | None = None
+
+
+def checked_settings(
+    lam: Tensor, dtype: torch.dtype, *, method: str, tol: float | None, max_iter: int, patience: int
+) -> Settings:
+    """Settings of one ``lam``; ``dtype`` is that of the kernels, by which ``tol`` is chosen."""
+    check_choice(method, "method", tuple(METHODS))
+    if tol is None:
+        tol = 1e-8 if dtype == torch.float64 else 1e-5
+    check_at_least(tol, "tol", 0)
+    check_count(max_iter, "max_iter", 1)
+    check_count(patience, "patience", 1)
+    return Settings(lam=float(lam.detach()), method=method, tol=tol, max_iter=max_iter, patience=patience)
 
 
 @dataclass(frozen=True, kw_only=True)

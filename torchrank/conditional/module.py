@@ -18,8 +18,8 @@ from torchrank.conditional.arguments import (
     tensor_of,
 )
 from torchrank.conditional.descriptions import DIRECTION, LOSS, RELATION
+from torchrank.conditional.edges import solve_edges
 from torchrank.conditional.eigen import KroneckerEigh, closed_form_evidence
-from torchrank.conditional.iterative import solve_edges
 from torchrank.conditional.krylov import IterativeFit
 from torchrank.conditional.relations import check_relation
 from torchrank.evidence import Evidence

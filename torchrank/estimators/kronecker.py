@@ -14,8 +14,8 @@ from torchrank._docs import shares_arguments
 from torchrank.conditional import FitState, KroneckerEigh
 from torchrank.conditional.arguments import checked_double
 from torchrank.conditional.descriptions import DIRECTION, LOSS, RELATION
+from torchrank.conditional.edges import solve_edges
 from torchrank.conditional.eigen import closed_form_evidence
-from torchrank.conditional.iterative import solve_edges
 from torchrank.estimators.border import ENCODE, check_features
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
