@@ -71,12 +71,18 @@ CALLS: dict[str, Call] = {
         vmap=True,
         derivative="refused",
     ),
-    "kendall_gram of weighted pairs": Call(
+    "weighted_kendall_gram": Call(
         lambda X, K: tr.weighted_kendall_gram(X, pairs=K),
         {"X": TIED, "K": PAIRS},
         ("mm",),
         pointwise=True,
         compiles=True,
+        derivative="refused",
+    ),
+    "monte_carlo_kendall_gram": Call(
+        lambda V: tr.monte_carlo_kendall_gram(V, window=1e-9, n_samples=2, generator=seeded()),
+        {"V": SCORES},
+        ("mm",),
         derivative="refused",
     ),
     "kendall_distance": Call(
@@ -443,6 +449,10 @@ EXEMPT = {
     "Iteration": _RESULT,
     "KrylovSolution": _RESULT,
     "ConvergenceWarning": "a warning",
+    "Evidence": _RESULT,
+    "Rankings": "made by rank",
+    "pair_weights": "takes a number for each item; tests/kernels/test_weighted.py",
+    "rank": "gives what others take; tests/rankings/test_prepared.py",
     "ConditionalSplit": "splits edges by number; tests/conditional/test_splits.py",
     "check_leakage": "compares edges by number; tests/conditional/test_splits.py",
     "bootstrap_stability": _ARGUMENTS,

@@ -16,8 +16,8 @@ LAYERS = (  # a room imports from lower layers only, not from its neighbors
     ("kernels", "metrics"),
     ("aggregation",),
     ("distributions",),
-    ("clustering", "classification", "conditional", "label_ranking", "datasets"),
-    ("mixtures",),
+    ("clustering", "classification", "conditional", "datasets"),
+    ("mixtures", "label_ranking"),
     ("estimators", "plots"),
 )
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}

@@ -73,6 +73,9 @@ def test_prepared_rankings_are_not_ranked_again():
         tr.fit_mallows(rankings)
         tr.kendall_gram(rankings, rankings)
         tr.kemeny(rankings)
+        tr.MMPL(2, 6, 2, 3, dtype=torch.float64).fit(FEATURES, rankings, tr.EMSettings(n_updates=200))
+        tr.rank_tree(FEATURES, rankings, 2)
+        tr.kmeans_then_rank(FEATURES, rankings, 2)
     assert ranked.calls == 0
 
 

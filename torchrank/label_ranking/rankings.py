@@ -7,6 +7,8 @@ from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.distributions.choices import Choices, choices_of
 from torchrank.ops.untied_ranks import untied_ranks
 from torchrank.rankings.missing import PARTIAL, Meaning, Missing, meaning_of
+from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.validate import refuse_ties
 
 _BLOCK = 2**18  # entries of a table of label pairs; it stays in a processor's cache
 _REMEDY = (
@@ -15,8 +17,11 @@ _REMEDY = (
 )
 
 
-def untied_label_ranks(Y: Tensor, name: str = "Y") -> Tensor:
+def untied_label_ranks(Y: Tensor | Rankings, name: str = "Y") -> Tensor:
     """Dense ranks of scores, -1 where unranked; ``ValueError`` naming row and labels where two of them are tied."""
+    if isinstance(Y, Rankings):
+        refuse_ties(Y.ranks, name, _REMEDY)
+        return Y.ranks
     return untied_ranks(Y, _REMEDY, name)
 
 

@@ -9,7 +9,6 @@ from torchrank.label_ranking.draws import normal, numpy_generator, permutation
 from torchrank.label_ranking.em import ChoosingRows
 from torchrank.label_ranking.gates import PrototypeMixture, nearest, nearest_about_origin
 from torchrank.label_ranking.rank_tree import Growth, best_tree
-from torchrank.label_ranking.training import TrainingRows
 
 _PL_STEPS = 10
 _ROWS_PER_CELL = 100  # that K-means looks at; it divides the features well enough by a part of many rows
@@ -86,10 +85,9 @@ def start_from_tree(
     A leaf's rows spread over features that do not matter, so the means differ little there, unlike those of K-means.
     """
     X = rows.X
-    scores = rows.ranks.double().masked_fill(rows.ranks < 0, torch.nan)
     min_leaf = max(_LEAF, -(-len(X) // n_prototypes))  # so that there are no more leaves than prototypes
-    cpu_rows, rng = TrainingRows.on_cpu(X, scores), numpy_generator(generator)
-    tree = best_tree(cpu_rows, n_clusters, Growth(min_leaf), n_init=_TREE_STARTS, rng=rng).to(X.device)
+    rng = numpy_generator(generator)
+    tree = best_tree(rows.for_trees(), n_clusters, Growth(min_leaf), n_init=_TREE_STARTS, rng=rng).to(X.device)
     leaf, place = tree.leaves(X).unique(return_inverse=True)
     means = _means(X, place, X.new_zeros(len(leaf), X.shape[1]))
     drawn = permutation(len(X), generator, X.device)

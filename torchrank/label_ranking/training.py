@@ -10,7 +10,7 @@ from torch import Tensor
 
 from torchrank.label_ranking.features import check_features
 from torchrank.label_ranking.rankings import discordant_pairs, label_votes
-from torchrank.ops.dense_ranks import dense_ranks
+from torchrank.ops.rank import as_rankings
 from torchrank.rankings.orders import total_scores
 
 
@@ -26,17 +26,23 @@ class TrainingRows:
     @classmethod
     def of(cls, X: Tensor, Y: Tensor, name: str = "Y") -> "TrainingRows":
         """Features and the rankings of scores, both checked before; ties and unranked labels mean nothing."""
-        ranks, pairs = dense_ranks(Y.detach(), "allow", name)
-        return cls(X.detach(), ranks, pairs, label_votes(ranks, "interleaving"))
+        rankings = as_rankings(Y, name, missing="interleaving")
+        return cls(X.detach(), rankings.ranks, rankings.strict, label_votes(rankings.ranks, "interleaving"))
 
     @classmethod
     def on_cpu(cls, X: Tensor, Y: Tensor) -> "TrainingRows":
         """As trees and baselines take them: in float64 on the CPU, some row ordering two labels."""
         check_features(X, Y)
-        rows = cls.of(X.detach().to("cpu", torch.float64), Y.detach().cpu())
-        if int(rows.pairs.sum()) == 0:
+        return cls.of(X, Y.to("cpu")).for_trees()
+
+    def for_trees(self) -> "TrainingRows":
+        """The same in float64 on the CPU; ``ValueError`` if no row orders two labels."""
+        if int(self.pairs.sum()) == 0:
             raise ValueError("Y has no row that ranks two labels differently; there is nothing to learn from")
-        return rows
+        ranks = self.ranks.cpu()
+        return TrainingRows(
+            self.X.to("cpu", torch.float64), ranks, self.pairs.cpu(), label_votes(ranks, "interleaving")
+        )
 
     def distances(self, centers: Tensor) -> Tensor:
         """Pairs of labels ``(N, K)`` float64 that each row and each central ranking ``(K, L)`` order differently."""

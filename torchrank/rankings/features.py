@@ -4,10 +4,13 @@ import torch
 from torch import Tensor
 
 from torchrank.rankings.arrays import as_tensor
+from torchrank.rankings.prepared import Rankings
 
 
 def check_tensor(value: object, name: str) -> Tensor:
-    """Raise unless ``value`` is a dense tensor of real numbers."""
+    """Raise unless ``value`` is a dense tensor of real numbers, or rankings, of which the ranks come back."""
+    if isinstance(value, Rankings):
+        return value.ranks
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} is {type(value).__name__}; expected a tensor (torchrank.estimators take arrays)")
     return as_tensor(value, name)[0]
