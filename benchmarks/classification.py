@@ -16,7 +16,7 @@ KEPT = 5_000
 
 @benchmark("top_scoring_pairs")
 def run(recorder: Recorder) -> None:
-    """Time random samples with the ties of measured ones, 600 levels, after a check against plain NumPy."""
+    """Time random samples with the ties of measured ones, 600 levels, after a check against untied NumPy."""
     rng = np.random.default_rng(0)
     _check(rng)
     for genes, samples in SIZES:

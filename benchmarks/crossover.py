@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="rewrite the table of method='auto'")
     write = parser.parse_args().write
     recorder = Recorder("crossover")
-    for name, levels in (("PLAIN", None), ("TIED", 9)):
+    for name, levels in (("UNTIED", None), ("TIED", 9)):
         table = [(2 * m, _limit(recorder, m, levels)) for m in _ROWS]  # a Gram matrix has m rankings on each side
         kept = [row for k, row in enumerate(table) if k == 0 or row[1] != table[k - 1][1]]
         print(name, kept)

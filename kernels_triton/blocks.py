@@ -9,7 +9,7 @@ from torch import Tensor
 _MOST_PAIRS = 2**30  # a launch has fewer than 2**31 programs
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """One launch: rankings of x and of y of some batch entries, and whether both are the same rankings."""
 
     batch: slice
@@ -24,7 +24,7 @@ class Block(NamedTuple):
 
 def blocks(
     x: Tensor, y: Tensor | None, row_bytes: int, pair_bytes: int, workspace: int, padding: int = 1
-) -> Iterator[Block]:
+) -> Iterator[RowBlock]:
     """Cut ``(b, m, n)`` against ``(b, m2, n)`` into launches that fit three quarters of the workspace.
 
     Args:
@@ -50,7 +50,7 @@ def blocks(
     for first in range(0, b, batch):
         for i in range(0, m, step_x):
             for j in range(i if y is None else 0, m2, step_y):
-                yield Block(
+                yield RowBlock(
                     slice(first, first + batch),
                     slice(i, i + step_x),
                     slice(j, j + step_y),

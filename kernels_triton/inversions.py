@@ -12,7 +12,7 @@ from kernels_triton.inversion_kernels import add_inversions
 from kernels_triton.permutations import Permutations, permutations
 
 # Scratch for each item of a ranking: its permutations and a contiguous copy; masks and tied ranks for strict pairs.
-_BYTES_PLAIN, _BYTES_TIED, _BYTES_STRICT = 12, 20, 48
+_BYTES_UNTIED, _BYTES_TIED, _BYTES_STRICT = 12, 20, 48
 _SORT_SHARE = 4  # a quarter of the workspace is for sorting
 
 
@@ -21,7 +21,7 @@ def score(
     y: Tensor | None,  # (b, m2, n); None means x
     out: Tensor,  # (b, m, m2) contiguous, int32 or int64
     *,
-    plain: tuple[bool, bool],
+    untied: tuple[bool, bool],
     workspace: int,
     tile: tiles.InversionTile,
 ) -> None:
@@ -31,17 +31,17 @@ def score(
         x: ranks of the first side.
         y: ranks of the second side.
         out: result.
-        plain: whether all rankings of x, and of y, are complete and untied.
+        untied: whether all rankings of x, and of y, are complete and untied.
         workspace: bytes of scratch.
         tile: sizes of the kernels.
     """
     n = x.shape[2]
-    row_bytes = n * (_BYTES_PLAIN if all(plain) else _BYTES_TIED)
+    row_bytes = n * (_BYTES_UNTIED if all(untied) else _BYTES_TIED)
     permuted = partial(permutations, apart=True, multiple=tile.block, sort_bytes=workspace // _SORT_SHARE)
     for block in blocks(x, y, row_bytes, pair_bytes=8, workspace=workspace):
         rx, ry = block.rankings(x, y)
-        px = permuted(rx, plain=plain[0])
-        py = px if block.symmetric else permuted(ry, plain=plain[1])
+        px = permuted(rx, untied=untied[0])
+        py = px if block.symmetric else permuted(ry, untied=untied[1])
         part = out[block.batch, block.x, block.y]
         found = torch.zeros(part.shape, dtype=torch.int64, device=x.device)
         for one in px:
@@ -69,7 +69,9 @@ def strict(
     complete that is one and the same for all.
     """
     n = x.shape[2]
-    permuted = partial(permutations, plain=False, apart=False, multiple=tile.block, sort_bytes=workspace // _SORT_SHARE)
+    permuted = partial(
+        permutations, untied=False, apart=False, multiple=tile.block, sort_bytes=workspace // _SORT_SHARE
+    )
     for block in blocks(x, y, n * _BYTES_STRICT, pair_bytes=64, workspace=workspace):
         rx, ry = block.rankings(x, y)
         px, py = permuted(rx), permuted(ry)

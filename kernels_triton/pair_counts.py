@@ -18,7 +18,7 @@ def launch(
     strict: bool,
     method: str,
     workspace: int,
-    plain: tuple[bool, bool] | None = None,
+    untied: tuple[bool, bool] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Concordant minus discordant pairs of items, and on demand the pairs that both rankings order strictly.
 
@@ -28,7 +28,7 @@ def launch(
         strict: whether the second result is wanted.
         method: "signs", "inversions", or "auto" to choose by the table in ``tiles.py``.
         workspace: bytes of scratch beside inputs and outputs; exceeded only where one pair of rankings needs more.
-        plain: where the caller knows that all rankings are complete, whether those of x, and of y, have no ties.
+        untied: where the caller knows that all rankings are complete, whether those of x, and of y, have no ties.
 
     Returns:
         ``(b, m, m2)`` scores and ``(b, m, m2)`` strict pairs, ``(b, 0, 0)`` unless ``strict``; int32 up to 65,536
@@ -58,12 +58,12 @@ def launch(
                 f"{n:,} items are more than the {limit:,} that method={method!r} can number; rank fewer items"
             )
         rows = min(m, m2)
-        worth_asking = n <= most_items(tile.block) and n >= tiles.inversions_from(rows, plain=True)
+        worth_asking = n <= most_items(tile.block) and n >= tiles.inversions_from(rows, untied=True)
         if method == "inversions" or (method == "auto" and worth_asking):
-            plain, complete = _facts(x, y) if plain is None else (plain, True)
-            if method == "inversions" or n >= tiles.inversions_from(rows, all(plain)):
-                inversions.score(x, y, score, plain=plain, workspace=workspace, tile=tile)
-                if strict and all(plain):
+            untied, complete = _facts(x, y) if untied is None else (untied, True)
+            if method == "inversions" or n >= tiles.inversions_from(rows, all(untied)):
+                inversions.score(x, y, score, untied=untied, workspace=workspace, tile=tile)
+                if strict and all(untied):
                     pairs.fill_(n * (n - 1) // 2)
                 elif strict:
                     inversions.strict(x, y, pairs, complete=complete, workspace=workspace, tile=tile)

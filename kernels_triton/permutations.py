@@ -42,19 +42,19 @@ def invert_kernel(P, FORWARD, INVERSE, n, row_stride, stride, BLOCK: tl.constexp
     tl.store(INVERSE + row * stride + tl.where(i < n, value, i), tl.where(i < n, i, n), mask=i < stride)
 
 
-def permutations(ranks: Tensor, *, plain: bool, apart: bool, multiple: int, sort_bytes: int) -> list[Permutations]:
+def permutations(ranks: Tensor, *, untied: bool, apart: bool, multiple: int, sort_bytes: int) -> list[Permutations]:
     """The permutations that stand for each ranking: one where none has ties or unranked items, else up and down.
 
     Args:
         ranks: ``(b, m, n)`` int32 dense ranks, -1 = unranked.
-        plain: whether every ranking is complete and untied.
+        untied: whether every ranking is complete and untied.
         apart: put unranked items above all upward and below all downward, in the order of the index, so that signs
             cancel; otherwise below all in the same order both times.
         multiple: the padded length of a row is a multiple of this and more than n.
         sort_bytes: scratch for sorting at a time; one ranking is sorted however little that is.
     """
     rows = ranks.reshape(-1, ranks.shape[-1])
-    if plain:
+    if untied:
         position, order = _padded(rows.shape, multiple, rows.device)
         _invert(rows, position, order)
         return [Permutations(order, position, rows.shape[1])]

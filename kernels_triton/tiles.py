@@ -105,7 +105,7 @@ def inversion_tile(arch: int, n: int) -> InversionTile:
     return next(tile for limit, tile in INVERSIONS[arch] if limit is None or n <= limit)
 
 
-def inversions_from(rows: int, plain: bool) -> int:
+def inversions_from(rows: int, untied: bool) -> int:
     """Number of items from which "auto" counts inversions, for the shorter side's number of rankings."""
     row = next(row for row in CROSSOVER if row[0] is None or rows <= row[0])
-    return row[1] if plain else row[2]
+    return row[1] if untied else row[2]

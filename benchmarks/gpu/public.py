@@ -33,9 +33,9 @@ def public(context: Context) -> Verdict:
             wrong += [] if same else [f"{name} of {dtype}"]
     scores = torch.rand((33, 150), generator=torch.Generator().manual_seed(2))
     for method in ("signs", "inversions", "reference"):
-        plain = torchrank.kendall_gram(scores.to(context.device), method=method)
+        untied = torchrank.kendall_gram(scores.to(context.device), method=method)
         with torch.autocast(context.device, torch.bfloat16):
-            same = torch.equal(torchrank.kendall_gram(scores.to(context.device), method=method), plain)
+            same = torch.equal(torchrank.kendall_gram(scores.to(context.device), method=method), untied)
         context.record(function="kendall_gram under autocast", method=method, same=same)
         wrong += [] if same else [f"{method} under autocast"]
     scores = torch.rand((21, 80), generator=torch.Generator().manual_seed(1), dtype=torch.float64)

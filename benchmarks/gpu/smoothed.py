@@ -49,12 +49,12 @@ def errors(context: Context) -> Verdict:
             y = None if m2 is None else random_scores(m2, n, context.device, 1)
             weights = random_scores(m, m2 or m, context.device, 2)
             wanted = evaluate(x.double(), None if y is None else y.double(), weights, noise, "reference")
-            got, again, plain = (evaluate(x, y, weights, noise, method) for method in ("exact", "exact", "reference"))
+            got, again, untied = (evaluate(x, y, weights, noise, method) for method in ("exact", "exact", "reference"))
             unequal += sum(not torch.equal(one, other) for one, other in zip(got, again, strict=True))
             row = {
                 "gram": float((got[0] - wanted[0]).abs().max()),
                 "gradient": _gradient_error(got[1:], wanted[1:], weights),
-                "plain torch's gradient": _gradient_error(plain[1:], wanted[1:], weights),
+                "plain torch's gradient": _gradient_error(untied[1:], wanted[1:], weights),
             }
             context.record(noise=noise, m=m, m2=m2, n=n, **row)
             worst = {name: max(worst[name], value) for name, value in row.items()}

@@ -51,7 +51,7 @@ def tiling(context: Context) -> Verdict:
     for block, warps in INVERSION_BLOCKS:
         tile = tiles.InversionTile(block, 2 ** (INVERSION_ITEMS // block).bit_length(), warps)
         runs[str(tile)] = lambda ranks, tile=tile: inversions.score(
-            ranks, None, out, plain=(True, True), workspace=WORKSPACE, tile=tile
+            ranks, None, out, untied=(True, True), workspace=WORKSPACE, tile=tile
         )
     best.append(_fastest(context, "inversions", runs, inputs, out, wrong))
     return Verdict(not wrong, "; ".join(best) + (f"; WRONG: {', '.join(wrong)}" if wrong else ""))

@@ -91,7 +91,7 @@ def main() -> None:
             recorder.append(**settings, accuracy=score.mean, standard_error=score.error)
         return score
 
-    plain = note(accuracy(kendall_gram(X), y, plan), kernel="kendall")
+    untied = note(accuracy(kendall_gram(X), y, plan), kernel="kendall")
     values = np.unique(X)
     windows = 2 * np.geomspace(np.diff(values).min(), values[-1] - values[0], plan.windows)
     left: dict[str, list[Score]] = {}
@@ -104,19 +104,19 @@ def main() -> None:
         note(accuracy(sampled(X, windows[best], D), y, plan), kernel="sampled", window=windows[best], D=D)
         for D in plan.more_draws
     ]
-    gain = left["exact"][best].mean - plain.mean
-    print(f"best window {windows[best]:.0f}, {gain:+.2f} points; window chosen inside {chosen.mean - plain.mean:+.2f}")
+    gain = left["exact"][best].mean - untied.mean
+    print(f"best window {windows[best]:.0f}, {gain:+.2f} points; window chosen inside {chosen.mean - untied.mean:+.2f}")
     if recorder:
         recorder.append(
             best_window=windows[best],
             gain_at_best_window=gain,
-            gain_with_window_chosen_inside=chosen.mean - plain.mean,
+            gain_with_window_chosen_inside=chosen.mean - untied.mean,
             majority_rate=majority_rate(y),
             diagonal=diagonal(smoothed_kendall_gram(X, window=windows[best])),
             paper=PAPER,
             note="as in the paper: best window and gain of the exact kernel; not: a gain with few jitters",
         )
-        _draw(windows, left, plain, best, plan.more_draws, right, majority_rate(y))
+        _draw(windows, left, untied, best, plan.more_draws, right, majority_rate(y))
 
 
 def medulloblastoma(folder: Path, genes: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -193,7 +193,7 @@ def window_chosen_inside(scores: list[Score]) -> Score:
 def _draw(
     windows: np.ndarray,
     left: dict[str, list[Score]],
-    plain: Score,
+    untied: Score,
     best: int,
     draws: tuple[int, ...],
     right: list[Score],
@@ -219,7 +219,7 @@ def _draw(
     by_draws.axhline(exact, color=_BLUE, label=f"exact, window {windows[best]:,.0f}")
     by_draws.set_xlabel("jitters D of each sample")
     for axis in (by_window, by_draws):
-        axis.axhline(plain.mean, color=_GREY, linestyle=(0, (1, 2)), label="Kendall kernel")
+        axis.axhline(untied.mean, color=_GREY, linestyle=(0, (1, 2)), label="Kendall kernel")
         axis.axhline(majority, color="black", linewidth=0.8, label="larger class")
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=8)

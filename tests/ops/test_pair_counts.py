@@ -183,7 +183,7 @@ def test_auto_equals_the_engines():
     [("total", 20, "signs"), ("total", 21, "inversions"), ("tied", 30, "signs"), ("partial", 31, "inversions")],
 )
 def test_auto_follows_the_table(kind, items, chosen, monkeypatch):
-    monkeypatch.setattr(crossover, "PLAIN", ((2, 20),))
+    monkeypatch.setattr(crossover, "UNTIED", ((2, 20),))
     monkeypatch.setattr(crossover, "TIED", ((2, 10), (6, 30)))
     called = []
     for method in ("signs", "inversions"):

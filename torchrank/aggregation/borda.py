@@ -8,9 +8,9 @@ from torchrank.aggregation.ties import merge_close
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import PARTIAL, Meaning, Missing
 from torchrank.rankings.orders import centered_mid_ranks
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_weights
 
 _LEGAL = ("raise", *PARTIAL)
@@ -18,7 +18,7 @@ _REMEDY = 'pass missing="interleaving" if unranked items may be anywhere, or "to
 _ROUNDING = 1e-10  # of n votes: mean votes closer than this are equal, up to the order of summation
 
 
-@in_plain_surroundings
+@isolated
 def borda(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) -> Matrix:
     r"""Borda's central ranking: the mean votes of every item, between 1 and n.
 

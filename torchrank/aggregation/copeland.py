@@ -3,12 +3,12 @@
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_finite
 
 
-@in_plain_surroundings
+@isolated
 def copeland(
     X: Scores, weights: Matrix | None = None, *, missing: Missing = None, tolerance: float = ROUNDING
 ) -> Matrix:

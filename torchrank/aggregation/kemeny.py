@@ -11,10 +11,10 @@ from torchrank.aggregation.local_search import local_order, order_cost
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
 from torchrank.rankings.arrays import Matrix
-from torchrank.rankings.derivatives import plainly, without_gradient
+from torchrank.rankings.derivatives import on_values, without_gradient
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import scores_of_order
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
 
 METHODS = ("auto", "local")
@@ -31,7 +31,7 @@ class KemenyRanking(NamedTuple):
     unique: Matrix  # (...) bool: whether every other ranking is proven to be dearer
 
 
-@in_plain_surroundings
+@isolated
 def kemeny(
     X: Scores,
     weights: Matrix | None = None,
@@ -93,7 +93,7 @@ def kemeny(
         raise ValueError("time_limit=0 leaves no time; pass seconds, or method='local' for local search alone")
     preferences = weighed_preferences(X, weights, missing)
     central = KemenyRanking(
-        *plainly(
+        *on_values(
             lambda matrix, total: tuple(kemeny_of_preferences(matrix, total, method=method, time_limit=time_limit)),
             preferences.matrix,
             preferences.total,
@@ -109,7 +109,7 @@ def kemeny(
     return KemenyRanking(*map(preferences.origin.wrap, central))
 
 
-@in_plain_surroundings
+@isolated
 def kemeny_of_preferences(
     preferences: Tensor,  # (..., n, n) weight that prefers i to j
     total: Tensor | None = None,  # (...) sum of the weights

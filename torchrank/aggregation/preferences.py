@@ -7,9 +7,9 @@ from torch import Tensor
 
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.orders import centered_mid_ranks
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_weights
 
 REMEDY = (
@@ -20,7 +20,7 @@ ROUNDING = 1e-10  # of the sum of weights: majorities below this are ties, up to
 _BLOCK_BYTES = 32 * 2**20
 
 
-@in_plain_surroundings
+@isolated
 def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) -> Matrix:
     """Weight of the rankings that prefer item i to item j, for all pairs of items.
 

@@ -11,7 +11,7 @@ from torchrank.classification.labels import class_numbers, decided_class
 from torchrank.linalg import as_double, check_symmetric
 from torchrank.linalg.precision import KeepsPrecision, kernel_values
 from torchrank.rankings.arrays import Matrix
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_gram, check_choice, check_count, check_number
 
 RIDGES = ("kernel", "scatter")
@@ -41,7 +41,7 @@ class FisherDiscriminant(NamedTuple):
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
 
-@in_plain_surroundings
+@isolated
 def fisher_discriminant(
     K: Matrix,
     y: Matrix,
@@ -148,7 +148,7 @@ def _check_ridge(ridge: Any) -> None:
         )
 
 
-@in_plain_surroundings
+@isolated
 class KernelFisherDiscriminant(KeepsPrecision):
     """Kernel Fisher discriminant whose kernel may be learned with it.
 

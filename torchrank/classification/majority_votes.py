@@ -14,11 +14,11 @@ from torchrank.classification.pair_scores import (
     vote_margins,
 )
 from torchrank.linalg.precision import KeepsPrecision
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_scores, check_choice, check_count
 
 
-@in_plain_surroundings
+@isolated
 class TopScoringPairs(KeepsPrecision):
     """Majority vote of the k pairs of items that tell two classes apart best; several classes one against one.
 
@@ -82,7 +82,7 @@ class TopScoringPairs(KeepsPrecision):
         return f"k={self.k}, n_classes={self.n_classes}, disjoint={self.disjoint}"
 
 
-@in_plain_surroundings
+@isolated
 class AllPairsMajorityVote(KeepsPrecision):
     """Majority vote of all n(n-1)/2 pairs of items; several classes one against one.
 

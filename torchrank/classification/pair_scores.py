@@ -11,8 +11,8 @@ from torchrank.classification.pair_blocks import all_pairs_margins as sum_votes
 from torchrank.classification.pair_blocks import top_pairs
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import centered_mid_ranks
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
 TIES = ("half", "strict")
@@ -28,7 +28,7 @@ class ScoredPairs(NamedTuple):
     secondary: Matrix  # float64 in [0, n)
 
 
-@in_plain_surroundings
+@isolated
 def top_scoring_pairs(
     X: Scores, y: Matrix, k: int = 1, *, disjoint: bool = False, progress: bool = False
 ) -> ScoredPairs:
@@ -83,7 +83,7 @@ def top_scoring_pairs(
     return _oriented(ranks, n_first, gaps, places, origin.wrap)
 
 
-@in_plain_surroundings
+@isolated
 def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None) -> Matrix:
     """Margin of the majority vote of pairs, for any number of best pairs at once.
 
@@ -115,7 +115,7 @@ def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None)
     return origin.wrap(margins)
 
 
-@in_plain_surroundings
+@isolated
 def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "half", progress: bool = False) -> Matrix:
     """Margin of the majority vote of all n(n-1)/2 pairs, each oriented as :func:`top_scoring_pairs` says.
 
@@ -154,7 +154,7 @@ def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "hal
     return origin.wrap(margins)
 
 
-@in_plain_surroundings
+@isolated
 def paired_items(pairs: ScoredPairs, n: int, ks: Sequence[int]) -> Matrix:
     """Which items are in the best pairs, for any number of best pairs at once.
 

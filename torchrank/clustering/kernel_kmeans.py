@@ -25,11 +25,11 @@ from torchrank.clustering.points import (
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double
 from torchrank.rankings.arrays import Matrix, Origin
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, check_positive
 
 
-@in_plain_surroundings
+@isolated
 class KernelKMeans(GrowingBuffers, nn.Module):
     r"""Kernel k-means on rankings, or on any Gram matrix.
 

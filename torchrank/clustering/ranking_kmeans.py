@@ -21,16 +21,16 @@ from torchrank.clustering.points import grouped, row_weights
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.pairs import discordant_with_centers, pair_signs
 from torchrank.rankings.prepared import Rankings
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_choice
 
 _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
 
 
-@in_plain_surroundings
+@isolated
 class RankingKMeans(GrowingBuffers, nn.Module):
     r"""k-means in which every cluster has a central ranking, and costs are pairs of items.
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchrank.linalg import as_double, check_psd, check_symmetric
 from torchrank.rankings.arrays import as_tensor, to_numpy
-from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.derivatives import on_values
 
 Array: TypeAlias = Any  # NumPy array or tensor; results are of the kind that came in
 
@@ -217,4 +217,4 @@ def _refuse_non_finite(labels: Tensor, name: str, remedy: str) -> None:
                 raise ValueError(f"{name}[{place}] is {labels[tuple(bad[0])].item()}; labels must be finite; {remedy}")
         return labels.new_zeros(labels.shape[:1])
 
-    plainly(check, labels)
+    on_values(check, labels)

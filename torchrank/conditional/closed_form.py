@@ -11,13 +11,13 @@ from torchrank.conditional.arguments import Array, kernel_pair, label_matrix, sc
 from torchrank.conditional.descriptions import DIRECTION, EXCLUDE_NODES, K_END, K_START, LABELS, LAM, RELATION
 from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.linalg import Eigen, as_double, psd_eigh
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 _KERNELS_AND_LABELS = {"K_start": K_START, "K_end": K_END, "F": LABELS, "lam": LAM}
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**_KERNELS_AND_LABELS, relation=RELATION)
 def kron_rls(
     K_start: Array,  # (m, m)
@@ -53,7 +53,7 @@ def kron_rls(
     return KroneckerEigh(K_start, K_end, relation=relation).solve(F, lam)
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**_KERNELS_AND_LABELS, direction=DIRECTION)
 def kron_rank_rls(
     K_start: Array,  # (m, m)
@@ -89,7 +89,7 @@ def kron_rank_rls(
     return KroneckerEigh(K_start, K_end, loss="ranking", direction=direction).solve(F, lam)
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**_KERNELS_AND_LABELS)
 def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array) -> Array:
     """Kernel ridge regression over start nodes, then over end nodes.
@@ -113,7 +113,7 @@ def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array
     return wrapper(K_start, K_end, F)(duals.to(labels))
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**_KERNELS_AND_LABELS, exclude=EXCLUDE_NODES)
 def two_step_loo(
     K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array, *, exclude: str = "both"

@@ -26,11 +26,11 @@ from torchrank.conditional.relations import check_relation
 from torchrank.conditional.systems import EdgeSystem
 from torchrank.linalg import as_double, check_psd
 from torchrank.metrics import conditional_ranking_error
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**ITERATIVE)
 def kron_edge_rls(
     K_start: Array,  # (m, m)
@@ -166,7 +166,7 @@ def solve_edges(
     return outcome.fit(wrap(duals), wrap(as_double(kernel.scatter(duals))), one_domain=other is None)
 
 
-@in_plain_surroundings
+@isolated
 def observed_edges(F: Array) -> tuple[Array, Array]:
     """The edges of a label matrix with missing entries.
 

@@ -26,7 +26,7 @@ from torchrank.conditional.descriptions import DIRECTION, K_END, K_START, LABELS
 from torchrank.conditional.relations import check_relation, part_of
 from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, centered_eigh, kron_matmul, psd_eigh
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 EXCLUDES = ("edge", "start", "end", "query")
@@ -37,7 +37,7 @@ def closed_form_evidence(loss: float) -> Evidence:
     return Evidence(objective=(), losses=(loss,), n_iter=0, converged=True, reason="closed form")
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(K_start=K_START, K_end=K_END, loss=LOSS, direction=DIRECTION)
 class KroneckerEigh:
     """Solver that keeps the eigenpairs of the node kernels.

@@ -21,11 +21,11 @@ from torchrank.conditional.relations import check_relation, part_of
 from torchrank.conditional.systems import CompleteSystem
 from torchrank.linalg import psd_eigh
 from torchrank.rankings.derivatives import not_followed
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**ITERATIVE)
 def kron_iterative_rls(
     K_start: Array,  # (m, m)

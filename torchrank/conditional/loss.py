@@ -5,11 +5,11 @@ from torch import Tensor
 
 from torchrank.conditional.arguments import Array, tensor_of, wrapper
 from torchrank.linalg import as_double
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice, check_groups
 
 
-@in_plain_surroundings
+@isolated
 def conditional_rank_loss(
     scores: Array,  # (q,)
     labels: Array,  # (q,)

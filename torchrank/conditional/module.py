@@ -25,13 +25,13 @@ from torchrank.conditional.relations import check_relation
 from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, kron_matmul
 from torchrank.linalg.precision import KeepsPrecision, kernel_values
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_at_least, check_choice
 
 NodeKernel = Callable[[Tensor, Tensor], Tensor]
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(loss=LOSS, direction=DIRECTION, relation=RELATION)
 class KroneckerRLS(KeepsPrecision):
     """Scores of pairs of nodes, learned by Kronecker RLS or RankRLS from the labels of edges.

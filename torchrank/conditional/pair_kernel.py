@@ -22,11 +22,11 @@ from torchrank.conditional.relations import (
 )
 from torchrank.linalg import kron_matmul
 from torchrank.linalg.kronecker import VecTrickEngine
-from torchrank.rankings.derivatives import needs_derivative, plainly
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.derivatives import needs_derivative, on_values
+from torchrank.rankings.isolation import isolated
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(relation=RELATION)
 class PairKernel:
     """The kernel matrix between pairs of nodes as a linear operator: between all pairs, or between edges of a list.
@@ -118,7 +118,7 @@ class PairKernel:
             values = kron_matmul(self.K_start, self.K_end, self.scatter(weights))
             values = values if self._out is None else values[..., self._out[0], self._out[1]]
         else:
-            values = plainly(self._between_edges, weights)
+            values = on_values(self._between_edges, weights)
         return wrapper(*self._kernels, F)(values)
 
     def __matmul__(self, F: Array) -> Array:

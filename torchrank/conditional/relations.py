@@ -9,14 +9,14 @@ from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.conditional.arguments import Array, real_tensor, wrapper
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 _SQUARE = "``(..., p, p)``, rows are start nodes and columns the same nodes as ends."
 _SIGNS = {"ordinary": 0, "symmetric": 1, "reciprocal": -1}  # of a matrix's mirror image in what the relation allows
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(F=_SQUARE)
 def symmetrize(F: Array) -> Array:
     """The symmetric part of labels or weights of edges, ``(F + F^T) / 2``.
@@ -37,7 +37,7 @@ def symmetrize(F: Array) -> Array:
     return wrapper(F)(part_of(_square(F), "symmetric"))
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(F=_SQUARE)
 def antisymmetrize(F: Array) -> Array:
     """The antisymmetric part of labels or weights of edges, ``(F - F^T) / 2``.

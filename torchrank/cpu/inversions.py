@@ -3,7 +3,7 @@
 import numpy as np
 
 from torchrank.cpu import position_sets
-from torchrank.cpu.job import Block, Job, Tile
+from torchrank.cpu.job import Job, RowBlock, Tile
 from torchrank.cpu.parallel import spans
 
 _WIDTH = 4  # rankings that one walk meets: more would push their sets out of the first-level cache
@@ -14,17 +14,17 @@ def count(job: Job) -> None:
     """Fill the job's score and strict pairs."""
     n = job.x.shape[2]
     unsigned = np.dtype(np.uint16 if n < 2**16 else np.uint32)  # its largest value stands for unranked
-    for block in job.blocks(unsigned.itemsize * n * (2 if job.plain else 5), _WIDTH):
+    for block in job.blocks(unsigned.itemsize * n * (2 if job.untied else 5), _WIDTH):
         _count_block(job, block, unsigned)
 
 
-def _count_block(job: Job, block: Block, unsigned: np.dtype) -> None:
+def _count_block(job: Job, block: RowBlock, unsigned: np.dtype) -> None:
     walked, met = job.x[block.batches, block.rows], job.y[block.batches, block.columns]
     (b, m, n), m2 = walked.shape, met.shape[1]
     order = np.empty((b, m, n), unsigned)
     starts = np.empty((b, m, n + 1), unsigned)
     placed = np.empty((b, m2 * n), unsigned)
-    groups = np.empty((b, m2, 0 if job.plain else n, 2), unsigned)
+    groups = np.empty((b, m2, 0 if job.untied else n, 2), unsigned)
     score = job.score[block.batches, block.rows, block.columns]
     strict = job.strict[block.batches, block.rows, block.columns]
 
@@ -42,7 +42,7 @@ def _count_block(job: Job, block: Block, unsigned: np.dtype) -> None:
         batch, r0, r1, c0, c1 = tile
         sets = position_sets.empty_sets(n, c1 - c0)
         columns = placed[batch, c0 * n : c1 * n]
-        if job.plain:
+        if job.untied:
             position_sets.plain_tile(order[batch], columns, c1 - c0, r0, r1, c0, block.lower, sets, score[batch])
         else:
             own = groups[batch, c0:c1].copy()  # the walk moves the next free positions, and tiles share the groups

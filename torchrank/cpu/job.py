@@ -11,7 +11,7 @@ from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles, spans
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """A part of the result whose prepared rankings fit the workspace."""
 
     batches: slice
@@ -39,11 +39,11 @@ class Job:
     score: np.ndarray  # (b, m, m2)
     strict: np.ndarray  # (b, m, m2), or (b, 0, 0) when it is not wanted
     symmetric: bool  # y is x
-    plain: bool  # every ranking is complete and without ties
+    untied: bool  # every ranking is complete and without ties
     workspace: int  # bytes
     bar: "tqdm[NoReturn] | None"
 
-    def blocks(self, row_bytes: int, multiple: int) -> Iterator[Block]:
+    def blocks(self, row_bytes: int, multiple: int) -> Iterator[RowBlock]:
         """Cut the result so that ``row_bytes`` for every row and column of a block fit the workspace.
 
         Whole batches go together where they fit; else rows and columns are cut at multiples of ``multiple``.
@@ -53,15 +53,15 @@ class Job:
         padded = -(-max(m, m2) // multiple) * multiple  # what whole groups of rows take
         if padded <= rows:
             for batches in spans(b, rows // padded):
-                yield Block(slice(*batches), slice(0, m), slice(0, m2), self.symmetric)
+                yield RowBlock(slice(*batches), slice(0, m), slice(0, m2), self.symmetric)
             return
         for batch in range(b):
             for r in spans(m, rows):
                 for c in spans(m2, rows):
                     if not self.symmetric or c <= r:
-                        yield Block(slice(batch, batch + 1), slice(*r), slice(*c), self.symmetric and r == c)
+                        yield RowBlock(slice(batch, batch + 1), slice(*r), slice(*c), self.symmetric and r == c)
 
-    def tiles(self, block: Block, rows: int, columns: int) -> list[Tile]:
+    def tiles(self, block: RowBlock, rows: int, columns: int) -> list[Tile]:
         """Cut a block into tiles of ``rows`` x ``columns``, without those above the diagonal of a lower block."""
         m, m2 = block.rows.stop - block.rows.start, block.columns.stop - block.columns.start
         batches = range(block.batches.stop - block.batches.start)
@@ -78,13 +78,13 @@ class Job:
             step = share * total / max(1, len(tiles))
             run_tiles(tiles, work, lambda: bar.update(min(step, total - bar.n)))
 
-    def share(self, block: Block) -> float:
+    def share(self, block: RowBlock) -> float:
         """The block's part of all work."""
         whole = self.score.size / (2 if self.symmetric else 1)
         part = self.score[block.batches, block.rows, block.columns].size / (2 if block.lower else 1)
         return part / whole
 
-    def mirror(self, block: Block, tile: Tile) -> None:
+    def mirror(self, block: RowBlock, tile: Tile) -> None:
         """Copy a finished tile of a symmetric result to the other side of the diagonal."""
         if not self.symmetric:
             return

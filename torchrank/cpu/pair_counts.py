@@ -30,15 +30,15 @@ def pair_counts(
         return score, both
     ranks_x = x.contiguous().numpy()
     ranks_y = ranks_x if y is None else other.contiguous().numpy()
-    plain = _all_plain(ranks_x) and (y is None or _all_plain(ranks_y))
+    untied = _all_untied(ranks_x) and (y is None or _all_untied(ranks_y))
     if method == "auto":
-        method = fastest_method(rankings=m + other.shape[1], items=n, plain=plain)
-    wanted = both[:, :0, :0] if plain else both  # without ties all pairs are strict, and need no counting
+        method = fastest_method(rankings=m + other.shape[1], items=n, untied=untied)
+    wanted = both[:, :0, :0] if untied else both  # without ties all pairs are strict, and need no counting
     total = b * (m * (m + 1) // 2 if y is None else m * other.shape[1])
     with _progress_bar(method, total) if progress else nullcontext() as bar:
-        job = Job(ranks_x, ranks_y, score.numpy(), wanted.numpy(), y is None, plain, workspace, bar)
+        job = Job(ranks_x, ranks_y, score.numpy(), wanted.numpy(), y is None, untied, workspace, bar)
         _ENGINES[method](job)
-    if plain:
+    if untied:
         both.numpy().fill(n * (n - 1) // 2)
     return score, both
 
@@ -47,6 +47,6 @@ def _progress_bar(method: str, pairs: int) -> "tqdm[NoReturn]":
     return tqdm(desc=f"pair_counts ({method})", unit="pair", unit_scale=True, total=pairs)
 
 
-def _all_plain(ranks: np.ndarray) -> bool:
+def _all_untied(ranks: np.ndarray) -> bool:
     """Whether every row is complete and without ties: only then does its largest dense rank reach n - 1."""
     return bool((ranks.max(axis=-1) == ranks.shape[-1] - 1).all())

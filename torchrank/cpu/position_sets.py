@@ -75,7 +75,7 @@ def sort_rows(ranks, order, starts):
 def place_rows(ranks, placed, groups):
     """Lay the dense ranks (w, n) of w rows side by side: ``placed[w * item + row]``, unranked as the largest unsigned.
 
-    ``groups`` (w, n, 2) gets the first position of every tie group twice; it may have no items when all rows are plain.
+    ``groups`` (w, n, 2) gets the first position of every tie group twice; it may be empty when all rows are untied.
     """
     width, n = ranks.shape
     for item in range(n):

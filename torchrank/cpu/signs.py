@@ -3,7 +3,7 @@
 import numpy as np
 
 from torchrank.cpu import planes
-from torchrank.cpu.job import Block, Job, Tile
+from torchrank.cpu.job import Job, RowBlock, Tile
 from torchrank.cpu.parallel import spans
 
 _TILE_ROWS = 64  # the stretches of two tiles' rows stay in the second-level cache
@@ -17,8 +17,8 @@ def count(job: Job) -> None:
     n = job.x.shape[2]
     distances = n // 2 + 1  # pairs are (i, i + d mod n) with 1 <= d <= n // 2
     whole, one = planes.words_of(n, 1, distances), planes.words_of(n, 1, 2)
-    word_bytes = 8 if job.plain else 16
-    if job.plain:
+    word_bytes = 8 if job.untied else 16
+    if job.untied:
         job.score.fill(n * (n - 1) // 2)
     for block in job.blocks(word_bytes * max(one, min(whole, _LEAST_WORDS)), planes.ROWS):
         rows = _Planes(job, job.x[block.batches, block.rows])
@@ -48,7 +48,7 @@ class _Planes:
 
     def reserve(self, words: int) -> None:
         """Allocate planes of ``words`` words; all chunks share them."""
-        self.memory = np.empty((1 if self.job.plain else 2, self.count * words), np.uint64)
+        self.memory = np.empty((1 if self.job.untied else 2, self.count * words), np.uint64)
 
     def make(self, first: int, last: int) -> None:
         """Make the planes of distances ``first`` to ``last - 1``."""
@@ -74,7 +74,7 @@ class _Planes:
         self.job.run([Tile(batch, *rows, 0, 0) for batch in range(b) for rows in spans(m, 16)], fill)
 
 
-def _compare(job: Job, block: Block, rows: _Planes, columns: _Planes, share: float, *, finished: bool) -> None:
+def _compare(job: Job, block: RowBlock, rows: _Planes, columns: _Planes, share: float, *, finished: bool) -> None:
     side = planes.ROWS * max(1, min(_TILE_ROWS, int((_TILE_WORDS / rows.signs.shape[2]) ** 0.5)) // planes.ROWS)
     score = job.score[block.batches, block.rows, block.columns]
     strict = job.strict[block.batches, block.rows, block.columns]
@@ -82,7 +82,7 @@ def _compare(job: Job, block: Block, rows: _Planes, columns: _Planes, share: flo
     def compare(tile: Tile) -> None:
         b, r0, r1, c0, c1 = tile
         x, y, lower = rows.signs[b], columns.signs[b], block.lower
-        if job.plain:
+        if job.untied:
             planes.plain_tile(x, y, r0, r1, c0, c1, lower, score[b])
         else:
             strict_x, strict_y = rows.strict[b], columns.strict[b]

@@ -25,7 +25,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from torchrank.cpu.compiled import njit
-from torchrank.cpu.job import Block, Job, Tile
+from torchrank.cpu.job import Job, RowBlock, Tile
 from torchrank.cpu.parallel import spans
 
 _TILE_ITEMS = 50_000  # pairs of rankings times items in a tile: some 50 ms, so that Ctrl-C is heard
@@ -101,7 +101,7 @@ def _fill(job: Job, window: float) -> None:
         columns = rows if block.lower else _prepare_all(job, job.y[block.batches, block.columns], window)
         score = job.score[block.batches, block.rows, block.columns]
 
-        def sweep(tile: Tile, block: Block = block, score: np.ndarray = score, x=rows, y=columns) -> None:
+        def sweep(tile: Tile, block: RowBlock = block, score: np.ndarray = score, x=rows, y=columns) -> None:
             m, m2 = score.shape[1:]
             for r in range(tile.r0, tile.r1):
                 for c in range(tile.c0, min(tile.c1, r + 1) if block.lower else tile.c1):

@@ -15,7 +15,7 @@ from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import not_followed
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_positive, refuse_ties
 
 
@@ -32,7 +32,7 @@ class MallowsFit(NamedTuple):
     __repr__ = short_repr
 
 
-@in_plain_surroundings
+@isolated
 def fit_mallows(
     X: Scores,
     weights: Matrix | None = None,

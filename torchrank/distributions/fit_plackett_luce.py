@@ -21,9 +21,9 @@ from torchrank.distributions.choices import (
 from torchrank.distributions.connectivity import refuse_no_maximum
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix
-from torchrank.rankings.derivatives import not_followed, plainly
+from torchrank.rankings.derivatives import not_followed, on_values
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
     as_weights,
@@ -55,7 +55,7 @@ class PlackettLuceFit(NamedTuple):
     __repr__ = short_repr
 
 
-@in_plain_surroundings
+@isolated
 def fit_plackett_luce(
     X: Scores,
     weights: Matrix | None = None,
@@ -141,7 +141,7 @@ def fit_plackett_luce(
         found.append(_ascend(problem, worths, method, float(weight.sum()), tol, max_iter))
         return found[0].logits
 
-    logits = plainly(search, rankings.ranks, weight)
+    logits = on_values(search, rankings.ranks, weight)
     fit = found[0]._replace(logits=not_followed(logits, X, weights, by="fit_plackett_luce"))
     return fit._replace(**{name: rankings.origin.wrap(getattr(fit, name)) for name in _ARRAYS})
 

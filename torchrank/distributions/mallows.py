@@ -12,15 +12,15 @@ from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import refuse_ties
 
 COMPLETE = "Mallows rankings are complete; drop these rows, or complete them"
 UNTIED = "Mallows rankings have no ties; break them, for example at random"
 
 
-@in_plain_surroundings
+@isolated
 class Mallows(RankingDistribution):
     r"""Mallows distribution: rankings around a centre, less probable the more pairs they order otherwise.
 

@@ -9,13 +9,13 @@ from torch.distributions import constraints
 from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, choices_of, log_prob
 from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Meaning
 from torchrank.rankings.orders import total_scores
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 
-@in_plain_surroundings
+@isolated
 class PlackettLuce(RankingDistribution):
     r"""Plackett-Luce distribution: the best item is chosen among all, the next among the rest, and so on.
 

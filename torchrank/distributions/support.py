@@ -8,7 +8,7 @@ from torch.distributions import Distribution, constraints
 
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import as_tensor
-from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import refuse_ties
 
@@ -63,7 +63,7 @@ class RankingDistribution(Distribution):
         rows = value if value.ndim > 1 else value[None]  # messages name rows
         ranks, _ = dense_ranks(rows, remedy if self._validate_args else "allow", "value")
         if self._validate_args:
-            plainly(lambda ranks: _without_ties(ranks, ties_remedy), ranks)
+            on_values(lambda ranks: _without_ties(ranks, ties_remedy), ranks)
         return ranks.reshape(value.shape)
 
     def _expanded(

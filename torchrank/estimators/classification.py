@@ -16,7 +16,7 @@ from torchrank.classification import paired_items, top_scoring_pairs
 from torchrank.classification.labels import class_pairs
 from torchrank.estimators.border import check_scores
 from torchrank.estimators.fitting import all_or_nothing
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_scores
 
 COMPLETE = "pairs compare items of complete rankings: leave the item out, or fill in a score"
@@ -44,7 +44,7 @@ class DecisionMixin(ClassifierMixin):
         return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
 
 
-@in_plain_surroundings
+@isolated
 class TopScoringPairs(DecisionMixin, BaseEstimator):
     """Majority vote of the k pairs of features whose order tells classes apart best (TSP, k-TSP).
 
@@ -94,7 +94,7 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
         return self.model_(as_scores(check_scores(self, X, reset=False, remedy=COMPLETE))[0]).numpy()
 
 
-@in_plain_surroundings
+@isolated
 class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
     """Majority vote of all pairs of features, each for the class in which its order is more frequent (APMV).
 
@@ -137,7 +137,7 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
         return self.model_(scores, progress=bool(self.verbose)).numpy()
 
 
-@in_plain_surroundings
+@isolated
 class TSPSelector(SelectorMixin, BaseEstimator):
     """Keep the features in the k top scoring pairs, of every pair of classes (Shi et al., 2011).
 

@@ -18,10 +18,10 @@ from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
 from torchrank.rankings.arrays import refuse_masks
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 
-@in_plain_surroundings
+@isolated
 class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
     """Kernel Fisher discriminant; several classes by the nearest class mean in the metric of the within-class scatter.
 
@@ -132,7 +132,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         return tags
 
 
-@in_plain_surroundings
+@isolated
 class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Centre a precomputed kernel on the training samples and scale its feature vectors to unit norm.
 

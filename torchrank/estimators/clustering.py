@@ -19,10 +19,10 @@ from torchrank.clustering.points import CHOOSE_KERNEL
 from torchrank.estimators.border import check_scores, takes_unranked
 from torchrank.estimators.fitting import ATTRIBUTES, all_or_nothing, keep_evidence
 from torchrank.rankings.arrays import refuse_masks
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 
-@in_plain_surroundings
+@isolated
 class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
     """What the estimators of clusters and of mixtures share: fit a module, keep the evidence."""
 
@@ -107,7 +107,7 @@ class _KMeans(RankingClusterer):
         self.labels_ = fit.labels
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ATTRIBUTES)
 class KernelKMeans(_KMeans):
     """Kernel k-means on rankings; see :class:`torchrank.KernelKMeans` for what it minimises.
@@ -156,7 +156,7 @@ class KernelKMeans(_KMeans):
         self.verbose = verbose
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ATTRIBUTES)
 class RankingKMeans(_KMeans):
     """k-means with central rankings; see :class:`torchrank.RankingKMeans` for what it minimises.

@@ -12,12 +12,12 @@ from sklearn.utils.validation import (
 from torchrank.estimators.border import check_scores
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.kernels.kendall import kendall_features
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 _COMPLETE = "complete or drop these rows, or leave the item out"
 
 
-@in_plain_surroundings
+@isolated
 class KendallFeatures(TransformerMixin, BaseEstimator):
     """Every pair of items as a feature: positive where the first is preferred, negative where the second is, 0 if tied.
 

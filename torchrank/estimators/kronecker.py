@@ -22,7 +22,7 @@ from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_fea
 from torchrank.evidence import Evidence
 from torchrank.metrics import concordance_index
 from torchrank.rankings.arrays import refuse_masks
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 NUMBER = "a node is its row in nodes, counted from 0; pandas.Index(names).get_indexer(column) finds rows by name"
@@ -49,7 +49,7 @@ SHARED = {
 }
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**SHARED)
 class KroneckerRLS(RegressorMixin, BaseEstimator):
     """Kronecker RLS or RankRLS on edges.

@@ -14,13 +14,13 @@ from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker import SHARED, KroneckerRLS
 from torchrank.estimators.kronecker_graph import Graph
 from torchrank.metrics import conditional_ranking_error
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 EXCLUDES = ("edge", "start", "end", "both")  # what cv names, in the order of the settings 1 to 4
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**SHARED)
 class KroneckerRLSCV(KroneckerRLS):
     """Kronecker RLS or RankRLS with ``alpha`` chosen by cross-validation, then fitted to all edges.

@@ -15,10 +15,10 @@ from torchrank.estimators.fitting import all_or_nothing, keep_evidence
 from torchrank.evidence import Evidence
 from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.rankings.arrays import from_array, refuse_masks
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 
-@in_plain_surroundings
+@isolated
 class LabelRanker(BaseEstimator):
     """What the estimators share: rankings of L labels predicted from features, by K regions with a ranking each.
 

@@ -8,10 +8,10 @@ from torch import Tensor
 from torchrank.estimators.label_ranking import LabelRanker
 from torchrank.evidence import Evidence
 from torchrank.label_ranking.baselines import FeatureClusters, kmeans_then_rank, naive_kmeans, one_rank
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 
-@in_plain_surroundings
+@isolated
 class OneRank(LabelRanker):
     """1-Rank: the Borda ranking of all rows for everyone."""
 
@@ -20,7 +20,7 @@ class OneRank(LabelRanker):
         return model, model.evidence
 
 
-@in_plain_surroundings
+@isolated
 class KMeansRank(LabelRanker):
     """K-means on features, then a central ranking for each cluster: :func:`torchrank.kmeans_then_rank`.
 
@@ -60,7 +60,7 @@ class KMeansRank(LabelRanker):
         return model, model.evidence
 
 
-@in_plain_surroundings
+@isolated
 class NaiveKMeans(LabelRanker):
     """K-means on features and label positions together: :func:`torchrank.naive_kmeans`.
 

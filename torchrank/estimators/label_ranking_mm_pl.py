@@ -10,12 +10,12 @@ from torchrank import label_ranking as core
 from torchrank.estimators.label_ranking import LabelRanker
 from torchrank.evidence import Evidence
 from torchrank.label_ranking.mm_pl import PREDICTIONS
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import PARTIAL
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice
 
 
-@in_plain_surroundings
+@isolated
 class MMPL(LabelRanker):
     """MM-PL, the Plackett-Luce mixture gated by prototypes: :class:`torchrank.MMPL`.
 

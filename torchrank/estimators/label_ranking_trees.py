@@ -10,13 +10,13 @@ from torchrank.estimators.label_ranking import LabelRanker
 from torchrank.evidence import Evidence
 from torchrank.label_ranking.pruned_rank_tree import THETA_CAP
 from torchrank.label_ranking.rank_tree import LOOKAHEAD
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 METHODS = ("iterative", "pruned")
 
 
-@in_plain_surroundings
+@isolated
 class RankTree(LabelRanker):
     """A decision tree whose leaves hold one of K rankings: :func:`torchrank.rank_tree`.
 
@@ -106,7 +106,7 @@ class RankTree(LabelRanker):
         return (X[rest], Y[rest]), (X[kept], Y[kept])
 
 
-@in_plain_surroundings
+@isolated
 class RankClusteringTree(LabelRanker):
     """Clusters of rankings found without features, then a tree on features: :func:`torchrank.rank_clustering_tree`.
 

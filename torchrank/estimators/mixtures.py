@@ -12,7 +12,7 @@ from torchrank.distributions.fit_mallows import MOST_LAM
 from torchrank.estimators.clustering import RankingClusterer
 from torchrank.estimators.fitting import ATTRIBUTES
 from torchrank.mixtures.em import MixtureFit
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 COMPLETE = (
     "this is a distribution of total rankings: complete the row, or use KernelGaussianMixture and a kernel that takes "
@@ -20,7 +20,7 @@ COMPLETE = (
 )
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ATTRIBUTES)
 class RankingMixture(DensityMixin, RankingClusterer):
     """Methods that all mixtures have, named as those of ``sklearn.mixture.GaussianMixture``."""
@@ -56,7 +56,7 @@ class RankingMixture(DensityMixin, RankingClusterer):
         self.weights_ = self.model_.weights.numpy()
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ATTRIBUTES)
 class MallowsMixture(RankingMixture):
     """Mixture of Mallows distributions of total rankings; see :class:`torchrank.MallowsMixture`.
@@ -118,7 +118,7 @@ class MallowsMixture(RankingMixture):
         self.centers_, self.lam_ = self.model_.centers.numpy(), self.model_.lam.numpy()
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ATTRIBUTES)
 class KernelMallowsMixture(RankingMixture):
     """Mixture of kernel Mallows distributions of up to 7 items; see :class:`torchrank.KernelMallowsMixture`.
@@ -176,7 +176,7 @@ class KernelMallowsMixture(RankingMixture):
         self.theta_ = self.model_.theta.detach().numpy()
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ATTRIBUTES)
 class KernelGaussianMixture(RankingMixture):
     """Mixture of Gaussians in a kernel's feature space; see :class:`torchrank.KernelGaussianMixture`.

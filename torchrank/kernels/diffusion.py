@@ -11,9 +11,9 @@ from torch import Tensor
 
 from torchrank.ops.rank import rankings_of_sides
 from torchrank.rankings.arrays import Matrix
-from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.derivatives import on_values
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.pairs import n_pairs
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_float, check_at_least
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _BLOCK_ENTRIES = 2**20
 _REMEDY = "the diffusion kernel is for total rankings: drop these rows"
 
 
-@in_plain_surroundings
+@isolated
 def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix:
     r"""Diffusion kernel between all total rankings: the share of heat that has gone from one to the other.
 
@@ -73,7 +73,7 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
         for side in pair.sides()
         for table, shape in ((side.ranks, side.shape[-2:]), (side.strict, side.shape[-2:-1]))
     ]
-    result = plainly(lambda *sides: _entries(sides, as_float(beta), pair.dtype), *sides)
+    result = on_values(lambda *sides: _entries(sides, as_float(beta), pair.dtype), *sides)
     return pair.origin.wrap(pair.without_gradient(result, what="values of the diffusion kernel are"))
 
 

@@ -14,9 +14,9 @@ from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import Pair, as_rankings, rankings_of_sides
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.pairs import item_pairs, n_pairs
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_float, check_choice, check_finite
 
 VARIANTS = ("a", "b")
@@ -32,7 +32,7 @@ class PairCounts(NamedTuple):
     tied_xy: Tensor | np.ndarray  # tied in both
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ARGUMENTS)
 def kendall_gram(
     X: Scores,
@@ -96,7 +96,7 @@ def _variant(variant: str | None, pair: Pair) -> str:
     return variant
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ARGUMENTS)
 def kendall_distance(
     X: Scores,
@@ -144,7 +144,7 @@ def kendall_distance(
     return pair.origin.wrap(all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0])
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ARGUMENTS)
 def pair_counts(
     X: Scores,
@@ -181,7 +181,7 @@ def pair_counts(
     return PairCounts(*(pair.origin.wrap(count) for count in classes.unbind(0)))
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ARGUMENTS)
 def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
     r"""Explicit feature map of the Kendall kernel: signs of all item pairs, scaled.

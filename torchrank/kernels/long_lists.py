@@ -19,8 +19,8 @@ from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.tiles import plan_tiles, square_side
 from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.convert import as_orders
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import PARTIAL, Missing, meaning_of
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice, check_count, check_workspace
 
 Orders = Tensor | np.ndarray | Sequence[Sequence[int]]
@@ -28,7 +28,7 @@ _MOST_ITEMS = 2**53
 _BLOCK_ROWS = 64
 
 
-@in_plain_surroundings
+@isolated
 def partial_kendall_gram(
     orders: Orders,
     orders_y: Orders | None = None,

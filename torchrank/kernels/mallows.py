@@ -12,12 +12,12 @@ from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import rankings_of_sides
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import needs_derivative
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_float, check_at_least, check_finite
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ARGUMENTS)
 def mallows_gram(
     X: Scores,

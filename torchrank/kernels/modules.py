@@ -19,13 +19,13 @@ from torchrank.linalg.precision import KeepsPrecision
 from torchrank.ops.pair_counts import METHODS
 from torchrank.ops.smoothed import METHODS as SMOOTHED_METHODS
 from torchrank.rankings.arrays import Matrix, as_array
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MISSING
 from torchrank.rankings.noises import NOISES
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_count, check_positive
 
 
-@in_plain_surroundings
+@isolated
 class RankKernel(KeepsPrecision, ABC):
     """A kernel on rankings.
 
@@ -72,7 +72,7 @@ class RankKernel(KeepsPrecision, ABC):
         return ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
 
 
-@in_plain_surroundings
+@isolated
 class KendallKernel(RankKernel):
     """Kendall kernel as a module without parameters; see :func:`torchrank.kendall_gram` for what it computes.
 
@@ -99,7 +99,7 @@ class KendallKernel(RankKernel):
         return kendall_gram(X, Y, variant=self.variant, missing=self.missing, method=self.method)
 
 
-@in_plain_surroundings
+@isolated
 class MallowsKernel(RankKernel):
     """Mallows kernel with a learnable concentration; :func:`torchrank.mallows_gram` has the equation and its source.
 
@@ -157,7 +157,7 @@ class MallowsKernel(RankKernel):
         )
 
 
-@in_plain_surroundings
+@isolated
 class SmoothedKendallKernel(RankKernel):
     """Smoothed Kendall kernel with a learnable window; see :func:`torchrank.smoothed_kendall_gram`.
 
@@ -199,7 +199,7 @@ class SmoothedKendallKernel(RankKernel):
         return smoothed_kendall_gram(X, Y, window=self.log_window.exp(), noise=self.noise, method=self.method)
 
 
-@in_plain_surroundings
+@isolated
 class MultivariateKernel(RankKernel):
     """Weighted mean of kernels on the parts of multivariate rankings, with learnable weights.
 

@@ -16,8 +16,8 @@ from torchrank.kernels.smoothed import one_window
 from torchrank.ops.checks import complete_scores
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
     check_at_least,
@@ -111,7 +111,7 @@ ESTIMATORS: dict[str, Callable[[Tensor, Tensor | None, Jitters, bool, int, bool]
 }
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ARGUMENTS)
 def monte_carlo_kendall_gram(
     X: Scores,

@@ -10,14 +10,14 @@ from torch import Tensor
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.ops.checks import simplex_weights
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, check_finite
 
 Kernel = Callable[[Scores, Scores | None], Matrix]
 Parts: TypeAlias = Any  # a list of score matrices or, where a kernel knows how to cut it, one matrix
 
 
-@in_plain_surroundings
+@isolated
 def multivariate_gram(
     X: Sequence[Scores],
     Y: Sequence[Scores] | None = None,

@@ -5,11 +5,11 @@ from torch import Tensor
 
 from torchrank.ops.checks import symmetric_gram
 from torchrank.rankings.arrays import Matrix, as_tensor
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_gram
 
 
-@in_plain_surroundings
+@isolated
 def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
     r"""Gram matrix after the mean feature vector has been subtracted from every feature vector.
 
@@ -42,7 +42,7 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
     return origin.wrap(centred)
 
 
-@in_plain_surroundings
+@isolated
 def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None = None) -> Matrix:
     r"""Gram matrix of feature vectors scaled to unit norm: :math:`K_{ij} / \sqrt{K_{ii} K_{jj}}`.
 

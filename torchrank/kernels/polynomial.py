@@ -3,11 +3,11 @@
 import torch
 
 from torchrank.rankings.arrays import Matrix
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_gram, check_count, check_finite
 
 
-@in_plain_surroundings
+@isolated
 def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
     r"""The kernel between Kendall and Mallows: all products of up to p pair signs.
 

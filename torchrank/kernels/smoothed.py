@@ -13,9 +13,9 @@ from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.pairs import item_pairs, n_pairs
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import (
     Scores,
     as_float,
@@ -28,7 +28,7 @@ from torchrank.rankings.validate import (
 )
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ARGUMENTS)
 def smoothed_kendall_gram(
     X: Scores,
@@ -100,7 +100,7 @@ def smoothed_kendall_gram(
     return pair.origin.wrap(result.reshape(shape).to(pair.dtype))
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ARGUMENTS)
 def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "uniform") -> Matrix:
     r"""Explicit feature map of the smoothed Kendall kernel: expected signs of all item pairs, scaled.

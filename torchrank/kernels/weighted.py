@@ -14,15 +14,15 @@ from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import rankings_of_sides
 from torchrank.ops.weighted_pairs import weighted_pairs
 from torchrank.rankings.arrays import Matrix, as_tensor
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_choice, check_workspace
 
 SCHEMES = ("product", "sum", "hyperbolic")
 _REMEDY = "kernels of weighted pairs need complete rankings"
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(ARGUMENTS)
 def weighted_kendall_gram(
     X: Scores,
@@ -81,7 +81,7 @@ def weighted_kendall_gram(
     return pair.origin.wrap(pair.without_gradient(kernel.reshape(shape).to(pair.dtype)))
 
 
-@in_plain_surroundings
+@isolated
 def pair_weights(items: Matrix, *, scheme: str = "product") -> Matrix:
     r"""Weights of pairs of items from what each item is worth, for :func:`weighted_kendall_gram`.
 

@@ -17,8 +17,8 @@ from torchrank.label_ranking.rank_tree import LOOKAHEAD, Growth, RankTree, close
 from torchrank.label_ranking.rankings import untied_label_ranks
 from torchrank.label_ranking.training import TrainingRows
 from torchrank.rankings.features import check_distances, check_finite_features, check_n_features
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice, check_count
 
 CENTERS = ("mallows", "plackett-luce")
@@ -55,7 +55,7 @@ class FeatureClusters:
         return self.centers[self.predict_cluster(X)]
 
 
-@in_plain_surroundings
+@isolated
 def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
     """1-Rank: the Borda ranking of all rows for everyone (Grbovic et al., 2013, Section 3.2).
 
@@ -75,7 +75,7 @@ def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
     return FeatureClusters(X.mean(0, keepdim=True), center.to(X.device), closed_form(loss))
 
 
-@in_plain_surroundings
+@isolated
 def kmeans_then_rank(
     X: Tensor,
     Y: Tensor,
@@ -124,7 +124,7 @@ def kmeans_then_rank(
     return FeatureClusters(cells.centers, total_scores(scores).to(X.device), cells.evidence)
 
 
-@in_plain_surroundings
+@isolated
 def naive_kmeans(
     X: Tensor,
     Y: Tensor,
@@ -191,7 +191,7 @@ def _positions(rows: TrainingRows) -> Tensor:
     return torch.where(rows.ranks >= 0, 1.0 + top - rows.ranks, (1 + rows.ranks.shape[1]) / 2)
 
 
-@in_plain_surroundings
+@isolated
 def rank_clustering_tree(
     X: Tensor,
     Y: Tensor,

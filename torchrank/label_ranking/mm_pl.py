@@ -12,15 +12,15 @@ from torchrank.label_ranking.gates import PrototypeMixture, log_gates, nearest
 from torchrank.label_ranking.rankings import label_choices, untied_label_ranks
 from torchrank.label_ranking.settings import EMSettings
 from torchrank.rankings.features import check_distances, check_n_features, check_tensor
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import total_scores
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_choice, check_count
 
 PREDICTIONS = ("nearest", "mixture")
 
 
-@in_plain_surroundings
+@isolated
 class MMPL(nn.Module):
     r"""Supervised clustering of label rankings by a Plackett-Luce mixture, for features ``(N, d)`` of N rows.
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from torchrank.label_ranking.rank_tree import RankTree, closed_form
 from torchrank.label_ranking.training import Nodes, TrainingRows
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_count, check_positive
 
 THETA_CAP = 10.0
@@ -38,7 +38,7 @@ class NodeRankings(NamedTuple):
     loss: np.ndarray  # (nodes,) their discordant pairs with it
 
 
-@in_plain_surroundings
+@isolated
 def pruned_rank_tree(
     X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, theta_cap: float = THETA_CAP
 ) -> RankTree:

@@ -17,8 +17,8 @@ from torchrank.label_ranking.draws import numpy_generator
 from torchrank.label_ranking.features import check_validation
 from torchrank.label_ranking.training import Nodes, TrainingRows
 from torchrank.rankings.features import check_finite_features, check_n_features
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 
 INITS = ("rows", "random")
@@ -125,7 +125,7 @@ def closed_form(loss: float) -> Evidence:
     return Evidence(objective=(), losses=(loss,), n_iter=1, converged=True, reason="closed form")
 
 
-@in_plain_surroundings
+@isolated
 def rank_tree(
     X: Tensor,
     Y: Tensor,

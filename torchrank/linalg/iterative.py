@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank._warnings import warn_not_converged
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 Product = Callable[[Tensor], Tensor]
 
@@ -60,7 +60,7 @@ class KrylovSolution:
             )
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**_SHARED)
 def cg(
     product: Product,
@@ -109,7 +109,7 @@ def cg(
     return run.solution()
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**_SHARED)
 def bicgstab(
     product: Product,

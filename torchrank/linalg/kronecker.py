@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from torchrank.linalg.sparse import SparsityPattern, has_sparse_engine, sparse_engine
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 # One multiplication with a sparse factor takes about as long as this many with dense ones: 1.7e10 against 4.8e10 a
 # second in float64 on 2 CPU cores with AVX-512 for 2,000 nodes and 1e6 pairs, 1.2e10 for 1e5 pairs.
 SPARSE_COST = 4
 
 
-@in_plain_surroundings
+@isolated
 def kron_matmul(A: Tensor, B: Tensor, F: Tensor) -> Tensor:
     """``A F B^T``, that is ``kron(A, B)`` times ``F``, in the cheaper of the two orders.
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from torchrank._warnings import warn
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 
 class Eigen(NamedTuple):
@@ -21,13 +21,13 @@ class Eigen(NamedTuple):
     vectors: Tensor  # (n, r) float64 orthonormal columns
 
 
-@in_plain_surroundings
+@isolated
 def as_double(K: Tensor) -> Tensor:
     """``K`` in float64, moved to the CPU where its own device has no such numbers."""
     return K.cpu().double() if K.device.type == "mps" else K.double()
 
 
-@in_plain_surroundings
+@isolated
 def check_symmetric(K: Tensor, name: str = "K") -> None:
     """Refuse what cannot be a kernel matrix of one set of points.
 
@@ -60,7 +60,7 @@ def check_symmetric(K: Tensor, name: str = "K") -> None:
         )
 
 
-@in_plain_surroundings
+@isolated
 def psd_eigh(K: Tensor, name: str = "K") -> Eigen:
     """Eigenpairs of a symmetric positive semi-definite matrix, in float64 whatever the dtype of ``K``.
 
@@ -83,7 +83,7 @@ def psd_eigh(K: Tensor, name: str = "K") -> Eigen:
     return Eigen(_without_negatives(values, float(values.abs().max()), K.dtype, name), vectors)
 
 
-@in_plain_surroundings
+@isolated
 def check_psd(K: Tensor, name: str = "K", hint: str = "") -> None:
     """Refuse an indefinite matrix where nothing needs its eigenpairs, mostly at the price of a Cholesky factor.
 
@@ -104,7 +104,7 @@ def check_psd(K: Tensor, name: str = "K", hint: str = "") -> None:
         _refuse_negatives(float(values[0]), float(values.abs().max()), K.dtype, name, hint)
 
 
-@in_plain_surroundings
+@isolated
 def centered_eigh(K: Tensor, name: str = "K") -> Eigen:
     """Eigenpairs of ``C K C`` on the complement of the constant vector, where ``C = I - 11^T/n`` centers.
 

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from torchrank.metrics.numbers import real_of
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_weights, check_count
 
 Labels = Matrix  # (m,) integers
 _NUMBERS = "integers (for labels of another kind np.unique(labels, return_inverse=True)[1])"
 
 
-@in_plain_surroundings
+@isolated
 def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> Matrix:
     r"""Silhouette of every row: how much nearer it is to its own cluster than to the next one, in [-1, 1].
 
@@ -61,7 +61,7 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
     return origin.wrap(silhouette)
 
 
-@in_plain_surroundings
+@isolated
 def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> float:
     """Mean of :func:`silhouette_samples`, weighted.
 
@@ -81,7 +81,7 @@ def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None =
     return float(samples @ counts / counts.sum())
 
 
-@in_plain_surroundings
+@isolated
 def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weights: Matrix | None = None) -> float:
     """Share of pairs of rows that two clusterings treat alike, together in both or apart in both; 1 = the same.
 
@@ -113,7 +113,7 @@ def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weight
     return float(score(first.numpy(), second.numpy()))
 
 
-@in_plain_surroundings
+@isolated
 def bootstrap_stability(
     cluster: Callable[[Tensor], Labels],
     weights: Matrix,

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.rankings.arrays import as_tensor, to_numpy
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import check_groups
 
@@ -35,7 +35,7 @@ class ConditionalRankingError:
     by_node: Array  # (queries,) error of each query 0, 1, ...; NaN for a query without pairs
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**_SHARED)
 def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None = None) -> ConditionalRankingError:
     """How often scores order two edges of the same query against their labels.
@@ -83,7 +83,7 @@ def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None
     )
 
 
-@in_plain_surroundings
+@isolated
 @shares_arguments(**_SHARED)
 def concordance_index(labels: Array, scores: Array, groups: Array | None = None) -> float:
     """Share of pairs of edges with different labels that the scores order as the labels do; equal scores count half.

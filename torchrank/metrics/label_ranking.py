@@ -15,7 +15,7 @@ from torchrank.metrics.numbers import double_of
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Origin, as_tensor
 from torchrank.rankings.features import check_finite_features
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
 Array: TypeAlias = Tensor | np.ndarray
@@ -23,7 +23,7 @@ SCALES = ("count", "share", "tau")
 _BLOCK = 2**22  # entries of a block's largest array
 
 
-@in_plain_surroundings
+@isolated
 def discordant_shares(Y: Scores, predicted: Scores) -> Array:
     """For each row, the share of its ordered pairs of labels that a prediction orders the other way.
 
@@ -44,7 +44,7 @@ def discordant_shares(Y: Scores, predicted: Scores) -> Array:
     return origin.wrap(wrong / pairs)
 
 
-@in_plain_surroundings
+@isolated
 def label_ranking_loss(Y: Scores, predicted: Scores) -> float:
     """Mean share of a row's ordered pairs of labels that the prediction gets wrong: loss_LR, equation 6.
 
@@ -65,7 +65,7 @@ def label_ranking_loss(Y: Scores, predicted: Scores) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-@in_plain_surroundings
+@isolated
 def label_ranking_tau(Y: Scores, predicted: Scores) -> float:
     """Mean Kendall tau between true and predicted rankings, 1 - 2 loss_LR: equation 7.
 
@@ -82,7 +82,7 @@ def label_ranking_tau(Y: Scores, predicted: Scores) -> float:
     return 1 - 2 * label_ranking_loss(Y, predicted)
 
 
-@in_plain_surroundings
+@isolated
 def delta_rank(Y: Scores, labels: Array, centers: Scores, *, scale: str = "tau") -> float:
     """How far the rankings of a cluster are from its center: mean over clusters of their mean distance, equation 2.
 
@@ -115,7 +115,7 @@ def delta_rank(Y: Scores, labels: Array, centers: Scores, *, scale: str = "tau")
     return _mean_over_clusters(distance[known], cluster)
 
 
-@in_plain_surroundings
+@isolated
 def d_feat(X: Array, labels: Array) -> float:
     """Sum of squared distances to the mean of a cluster, mean over non-empty clusters: equation 3.
 
@@ -135,7 +135,7 @@ def d_feat(X: Array, labels: Array) -> float:
     return float(np.mean(values)) if values else float("nan")
 
 
-@in_plain_surroundings
+@isolated
 def d_knh(X: Array, labels: Array, *, k: int = 3, squared: bool = True) -> float:
     """Mean distance of a row to its k nearest neighbors in the same cluster, mean over clusters: equations 4 and 5.
 

@@ -26,7 +26,7 @@ from torchrank.linalg.symmetric import as_double
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.distinct import places_among
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, check_count, check_positive
 
 _SAME = 1e-6  # of the largest entry: rounding between Gram matrices of the same rows
@@ -49,7 +49,7 @@ class _Points(NamedTuple):
     rows: Tensor | None  # (m, q) equal where the kernel cannot tell rankings apart; None for a precomputed kernel
 
 
-@in_plain_surroundings
+@isolated
 class KernelGaussianMixture(Mixture):
     r"""Mixture of isotropic Gaussian densities of rankings' feature vectors.
 

@@ -12,8 +12,8 @@ from torchrank.clustering.points import grouped, row_weights, ungrouped, weights
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares
 from torchrank.mixtures.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.pairs import pair_signs
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_count, check_positive
 
 MOST_ITEMS = 7  # 5,040 rankings to sum over; of 8 items there are 40,320
@@ -30,7 +30,7 @@ class KernelMallowsParameters(NamedTuple):
     theta: Tensor  # (..., c, p)
 
 
-@in_plain_surroundings
+@isolated
 class KernelMallowsMixture(Mixture):
     r"""Mixture of kernel Mallows distributions on total rankings of up to 7 items.
 

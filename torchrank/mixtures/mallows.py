@@ -12,8 +12,8 @@ from torchrank.distributions.mallows_law import MOST_LAM, lam_of_mean_distance, 
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.mixtures.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.pairs import discordant_with_centers, pair_signs, ranks_of_signs
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, check_choice, check_count, check_positive
 
 
@@ -25,7 +25,7 @@ class MallowsParameters(NamedTuple):
     lam: Tensor  # (..., c)
 
 
-@in_plain_surroundings
+@isolated
 class MallowsMixture(Mixture):
     r"""Mixture of Mallows distributions on total rankings of n items.
 

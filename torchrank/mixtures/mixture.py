@@ -15,7 +15,7 @@ from torchrank.clustering.points import Groups
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.mixtures.em import MixtureFit, Parameters, em
 from torchrank.rankings.arrays import Matrix, Origin
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, check_at_least
 
 _SOFTNESS = 0.1  # share of every row that starts spread evenly over the components
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
         return self.groups.weights
 
 
-@in_plain_surroundings
+@isolated
 class Mixture(GrowingBuffers, ABC):
     r"""A mixture :math:`f(x) = \sum_j p_j f_j(x)`, trained by expectation-maximisation or by gradients.
 

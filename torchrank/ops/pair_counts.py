@@ -86,8 +86,8 @@ def _on_cuda(
         return _reference_or_refuse(x, y, strict, method, workspace)
     from kernels_triton.pair_counts import launch
 
-    plain = None if untied is None or untied.numel() == 0 else (bool(untied[0]), bool(untied[1]))
-    return launch(x, y, strict=strict, method=method, workspace=workspace, plain=plain)
+    known = None if untied is None or untied.numel() == 0 else (bool(untied[0]), bool(untied[1]))
+    return launch(x, y, strict=strict, method=method, workspace=workspace, untied=known)
 
 
 implement("pair_counts", "default", _on_any_device)

@@ -10,9 +10,9 @@ from torchrank.ops.completeness import refuse_unranked
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Origin
 from torchrank.rankings.derivatives import KENDALL, needs_derivative, without_gradient
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MISSING, Missing, meaning_of
 from torchrank.rankings.prepared import Rankings
-from torchrank.rankings.surroundings import in_plain_surroundings
 from torchrank.rankings.validate import Scores, as_scores, check_sides, joint_dtype, real_dtype
 
 REMEDY = (
@@ -21,7 +21,7 @@ REMEDY = (
 )
 
 
-@in_plain_surroundings
+@isolated
 def rank(X: Scores, missing: Missing = None) -> Rankings:
     """Prepare rankings once, to be used many times.
 

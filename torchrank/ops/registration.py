@@ -6,12 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 
 def implement(op: str, key: str, function: Callable[..., Any]) -> None:
     """Register ``function`` as what the op ``torchrank::op`` does for a dispatch ``key``: "default", "cpu", "cuda"."""
-    torch.library.impl(f"torchrank::{op}", key)(in_plain_surroundings(function))
+    torch.library.impl(f"torchrank::{op}", key)(isolated(function))
 
 
 def vmap_as_batch(op: str, axis: int | None = None, shared: int | None = None) -> None:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from torchrank.cpu.smoothed import features, pull_back  # numba takes half a second to import: imported where used
-from torchrank.ops.reference.smoothed import Block, TorchRows
+from torchrank.ops.reference.smoothed import PairBlock, TorchRows
 
 
 class NumbaRows(TorchRows):
@@ -14,7 +14,7 @@ class NumbaRows(TorchRows):
         super().__init__(scores, window, "uniform")
         self._buffer = scores.new_empty(0)
 
-    def features(self, block: Block) -> Tensor:
+    def features(self, block: PairBlock) -> Tensor:
         """Expected signs ``(b, r, block.pairs)``, valid until the next call."""
         shape = (*self.circle.shape[:2], block.pairs)
         if self._buffer.numel() < shape[0] * shape[1] * shape[2]:
@@ -24,7 +24,7 @@ class NumbaRows(TorchRows):
         features(circle, *block, circle.dtype.type(self.window), out.view(len(circle), -1).numpy())
         return out
 
-    def pull_back(self, block: Block, weights: Tensor) -> None:
+    def pull_back(self, block: PairBlock, weights: Tensor) -> None:
         """Add the gradient of the sum of ``weights * features(block)``."""
         circle, gradient = self.circle.flatten(0, 1).numpy(), self.gradient.flatten(0, 1).numpy()
         window = circle.dtype.type(self.window)

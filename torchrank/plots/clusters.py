@@ -6,7 +6,7 @@ import numpy as np
 
 from torchrank.plots.axes import as_array, as_groups, as_square, axes_or_new, style
 from torchrank.rankings.arrays import from_array
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_weights
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _MOST_CELLS = 1000  # along each axis, which is more than there are pixels
 _CLOSEST = 0.035  # of the axis: names of clusters nearer to the one before are left out
 
 
-@in_plain_surroundings
+@isolated
 def plot_gram(K: Any, labels: Any = None, *, ax: "Axes | None" = None) -> "Axes":
     """Draw a Gram matrix as a heat map, rows and columns in the order of their clusters.
 
@@ -88,7 +88,7 @@ def _apart(places: np.ndarray, least: float) -> list[int]:
     return kept
 
 
-@in_plain_surroundings
+@isolated
 def plot_silhouette(widths: Any, labels: Any, *, weights: Any = None, ax: "Axes | None" = None) -> "Axes":
     """Draw silhouette widths as bars, cluster by cluster, widest first, and their mean as a line.
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchrank.plots.axes import PALETTE, as_array, axes_or_new, legend_beside, style
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@in_plain_surroundings
+@isolated
 def plot_curves(
     x: Any,
     curves: Mapping[str, Any],
@@ -98,7 +98,7 @@ def _fitting(values: np.ndarray, name: str, settings: np.ndarray) -> np.ndarray:
     return values
 
 
-@in_plain_surroundings
+@isolated
 def plot_search(
     search: Any,
     param: str | None = None,

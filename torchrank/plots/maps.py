@@ -8,7 +8,7 @@ from scipy.sparse.linalg import eigsh
 
 from torchrank.plots.axes import as_groups, as_names, as_square, axes_or_new, legend_beside, style
 from torchrank.rankings.arrays import from_array
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_weights
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _LARGEST = 300.0  # area of the most frequent ranking, in points squared
 _DENSE = 500  # rankings up to which all of a matrix is decomposed; Lanczos iterations are quicker beyond
 
 
-@in_plain_surroundings
+@isolated
 def plot_map(
     K: Any,
     labels: Any = None,

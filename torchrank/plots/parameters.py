@@ -10,7 +10,7 @@ from torchrank.distributions import MallowsFit, PlackettLuceFit
 from torchrank.label_ranking.mm_pl import MMPL
 from torchrank.mixtures.mallows import MallowsMixture
 from torchrank.plots.axes import as_array, as_names, axes_or_new, legend_beside, style
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_finite
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class _Series(NamedTuple):
     least: float = -np.inf  # of what the parameter can be
 
 
-@in_plain_surroundings
+@isolated
 def plot_parameters(
     fit: Any,
     errors: Any = None,

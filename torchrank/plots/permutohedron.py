@@ -9,7 +9,7 @@ import numpy as np
 from torchrank.plots.axes import as_groups, as_rankings, axes_or_new, legend_beside
 from torchrank.plots.maps import areas_of, scatter_groups
 from torchrank.rankings.convert import to_positions
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TILT, _TURN = 0.35, 0.79
 
 
-@in_plain_surroundings
+@isolated
 def plot_permutohedron(
     X: Any,
     labels: Any = None,

@@ -8,8 +8,8 @@ import numpy as np
 from torchrank.aggregation.borda import borda
 from torchrank.plots.axes import CountedRankings, as_array, as_groups, as_rankings, axes_or_new, new_axes
 from torchrank.rankings.convert import to_positions
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
-from torchrank.rankings.surroundings import in_plain_surroundings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ _MOST_WRITTEN = 12  # items for which shares are written into the cells
 _WIDEST = 18.0  # inches of a figure with several panels
 
 
-@in_plain_surroundings
+@isolated
 def plot_positions(
     X: Any,
     *,
@@ -56,7 +56,7 @@ def plot_positions(
     return ax
 
 
-@in_plain_surroundings
+@isolated
 def plot_cluster_positions(
     X: Any,
     labels: Any,

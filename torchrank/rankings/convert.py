@@ -9,8 +9,8 @@ from torch import Tensor
 
 from torchrank._warnings import warn
 from torchrank.rankings.arrays import Matrix, Origin, as_array, as_tensor, refuse_masks
-from torchrank.rankings.derivatives import plainly, without_gradient
-from torchrank.rankings.surroundings import in_plain_surroundings
+from torchrank.rankings.derivatives import on_values, without_gradient
+from torchrank.rankings.isolation import isolated
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import (
     Scores,
@@ -28,7 +28,7 @@ _SPARSE = 1000  # scores for each that is not NaN
 TIES = ("average", "min", "dense", "raise")
 
 
-@in_plain_surroundings
+@isolated
 def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: int | None = None) -> Matrix:
     """Scores of rankings given as orders: lists of items, most preferred first.
 
@@ -69,7 +69,7 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
     return origin.wrap(scores)
 
 
-@in_plain_surroundings
+@isolated
 def to_orders(X: Scores) -> Matrix:
     """Orders of rankings: their items, most preferred first.
 
@@ -84,7 +84,7 @@ def to_orders(X: Scores) -> Matrix:
         TypeError: scores that are not real numbers.
     """
     scores, origin = as_scores(X, "X")
-    orders = plainly(_orders, scores)
+    orders = on_values(_orders, scores)
     return origin.wrap(orders)
 
 
@@ -95,7 +95,7 @@ def _orders(scores: Tensor) -> Tensor:
     return torch.where(ranks.gather(-1, best_first) >= 0, best_first, -1)
 
 
-@in_plain_surroundings
+@isolated
 def from_positions(positions: Scores, *, unranked: float | None = None, ties: str = "allow") -> Matrix:
     """Scores of rankings given as positions: 1 for the most preferred item.
 
@@ -124,10 +124,10 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     missing = table.isnan()
     if unranked is not None:
         missing = missing | (table == unranked)
-    plainly(lambda table, missing: _check_positions(table, missing, unranked), table, missing)
+    on_values(lambda table, missing: _check_positions(table, missing, unranked), table, missing)
     scores = (table.shape[-1] + 1 - table.to(torch.float64)).masked_fill(missing, torch.nan)
     if ties == "raise":
-        plainly(_check_untied, scores)
+        on_values(_check_untied, scores)
     return origin.wrap(scores)
 
 
@@ -149,7 +149,7 @@ def _check_untied(scores: Tensor) -> Tensor:
     return scores
 
 
-@in_plain_surroundings
+@isolated
 def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     """Positions of the items of each ranking: 1 for the most preferred.
 
@@ -169,7 +169,7 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     check_choice(ties, "ties", TIES)
     scores, origin = as_scores(X, "X")
     dtype = torch.float64 if origin.numpy else torch.promote_types(real_dtype(scores, origin), torch.float32)
-    positions = plainly(lambda scores: _positions(scores, ties).to(dtype), scores)
+    positions = on_values(lambda scores: _positions(scores, ties).to(dtype), scores)
     positions = without_gradient(positions, scores, what="positions are")
     return origin.wrap(positions)
 

@@ -79,7 +79,7 @@ def _refusal(what: str) -> str:
     )
 
 
-class _Plainly(torch.autograd.Function):
+class _OnValues(torch.autograd.Function):
     """A function of tensors without derivatives, which torch's transforms call with plain tensors."""
 
     @staticmethod
@@ -101,11 +101,11 @@ class _Plainly(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], function: Callable[..., Any], *tensors: Tensor | None) -> Any:
         moved = [t if t is None or d is None else t.movedim(d, 0) for t, d in zip(tensors, in_dims[1:], strict=True)]
-        results = _Plainly.apply(function, *moved)
+        results = _OnValues.apply(function, *moved)
         return results, 0 if isinstance(results, Tensor) else (0,) * len(results)
 
 
-def plainly(function: Callable[..., Any], *tensors: Tensor | None) -> Any:
+def on_values(function: Callable[..., Any], *tensors: Tensor | None) -> Any:
     """``function(*tensors)`` without derivatives, for code that looks at values or works in place.
 
     Under ``torch.func.vmap`` it is called once, with one more batch dimension in front of the arguments that differ,
@@ -113,4 +113,4 @@ def plainly(function: Callable[..., Any], *tensors: Tensor | None) -> Any:
     """
     if torch.compiler.is_compiling():
         return function(*tensors)
-    return _Plainly.apply(function, *(None if t is None else t.detach() for t in tensors))
+    return _OnValues.apply(function, *(None if t is None else t.detach() for t in tensors))

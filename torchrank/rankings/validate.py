@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
-from torchrank.rankings.derivatives import plainly
+from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.prepared import Rankings
 
 Scores: TypeAlias = Tensor | ArrayLike | Rankings
@@ -164,7 +164,7 @@ def as_weights(weights: Matrix | None, scores: Tensor, name: str = "weights") ->
             f"{tuple(scores.shape[:-2])}"
         ) from None
     table = table.to(torch.float64)
-    plainly(lambda table: _check_weights(table, name), table)
+    on_values(lambda table: _check_weights(table, name), table)
     return table
 
 

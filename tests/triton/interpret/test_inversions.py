@@ -11,9 +11,9 @@ from tests.triton.interpret.guarded import Guarded, rankings
 TILE = InversionTile(block=16, bins=4, warps=4)
 
 
-def run(x, y, plain, workspace=2**28):
+def run(x, y, untied, workspace=2**28):
     out = Guarded((x.shape[0], x.shape[1], (x if y is None else y).shape[1]))
-    inversions.score(x, y, out.tensor, plain=plain, workspace=workspace, tile=TILE)
+    inversions.score(x, y, out.tensor, untied=untied, workspace=workspace, tile=TILE)
     out.check()
     return out.tensor.numpy()
 
@@ -42,7 +42,7 @@ def test_ties_on_one_side_only(plain_side):
     sides = [rankings("partial", 1, 2, 18, seed=3), rankings("partial", 1, 2, 18, seed=4)]
     sides[plain_side] = rankings("total", 1, 2, 18, seed=5)
     expected = score_and_strict_gram(sides[0].numpy(), sides[1].numpy())[0]
-    assert (run(*sides, plain=(plain_side == 0, plain_side == 1)) == expected).all()
+    assert (run(*sides, untied=(plain_side == 0, plain_side == 1)) == expected).all()
 
 
 @pytest.mark.parametrize(("kind", "m2"), [("tied", None), ("partial", None), ("partial", 1)])
@@ -76,7 +76,7 @@ def test_strided_ranks():
 
 def test_permutations_and_their_inverses_are_padded_within_bounds():
     ranks = torch.tensor([[[2, 0, 1, 3], [0, 1, 0, -1]]], dtype=torch.int32)
-    up, down = permutations(ranks, plain=False, apart=True, multiple=8, sort_bytes=1)
+    up, down = permutations(ranks, untied=False, apart=True, multiple=8, sort_bytes=1)
     assert up.order.tolist() == [[1, 2, 0, 3, 4, 4, 4, 4], [0, 2, 1, 3, 4, 4, 4, 4]]
     assert down.order.tolist() == [[1, 2, 0, 3, 4, 4, 4, 4], [3, 2, 0, 1, 4, 4, 4, 4]]
     assert down.position.tolist() == [[2, 0, 1, 3, 4, 4, 4, 4], [2, 3, 1, 0, 4, 4, 4, 4]]

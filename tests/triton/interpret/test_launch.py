@@ -45,7 +45,7 @@ def test_what_the_caller_knows_is_not_asked_again(monkeypatch, kind, method):
     expected = launch(x, None, strict=True, method=method, workspace=2**28)
     monkeypatch.setattr("kernels_triton.pair_counts._facts", lambda *_: pytest.fail("the device was asked"))
     known = (kind == "total",) * 2
-    results = launch(x, None, strict=True, method=method, workspace=2**28, plain=known)
+    results = launch(x, None, strict=True, method=method, workspace=2**28, untied=known)
     assert all(map(torch.equal, results, expected))
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torchrank.rankings.noises import NOISES
 
 
-class Block(NamedTuple):
+class PairBlock(NamedTuple):
     """The pairs (i, i + d mod n) with ``start <= i < stop`` and ``first <= d < last``."""
 
     first: int
@@ -44,11 +44,11 @@ class TorchRows:
         self.window = max(window, torch.finfo(scores.dtype).tiny)  # a smaller one would be 0 in float32
         self.noise = NOISES[noise]
 
-    def features(self, block: Block) -> Tensor:
+    def features(self, block: PairBlock) -> Tensor:
         """``(b, r, block.pairs)`` expected signs, valid until the next call."""
         return self.noise.value(self._scaled(block)).flatten(-2)
 
-    def pull_back(self, block: Block, weights: Tensor) -> None:
+    def pull_back(self, block: PairBlock, weights: Tensor) -> None:
         """Add the gradient of the sum of ``weights * features(block)``."""
         s = self._scaled(block)
         by_difference = weights.view(s.shape) * self.noise.slope(s)
@@ -58,7 +58,7 @@ class TorchRows:
         for k, d in enumerate(range(block.first, block.last)):
             self.gradient[..., block.start + d : block.stop + d] -= by_difference[..., k, :]
 
-    def _scaled(self, block: Block) -> Tensor:
+    def _scaled(self, block: PairBlock) -> Tensor:
         """Differences in windows, ``(b, r, distances, items)``, cut where the features are constant."""
         left = self.circle[..., None, block.start : block.stop]
         shifted = self.circle.unfold(-1, block.stop - block.start, 1)
@@ -129,16 +129,16 @@ def smoothed_gram_backward(
     return for_x, for_y, for_window
 
 
-def blocks(n: int, pairs: int) -> Iterator[Block]:
+def blocks(n: int, pairs: int) -> Iterator[PairBlock]:
     """Cut the n(n-1)/2 pairs of n items into blocks of at most ``pairs``."""
     items, distances = min(n, pairs), max(1, pairs // n)
     whole = (n - 1) // 2 + 1  # distances below have n pairs
     for first in range(1, whole, distances):
         for start in range(0, n, items):
-            yield Block(first, min(first + distances, whole), start, min(start + items, n))
+            yield PairBlock(first, min(first + distances, whole), start, min(start + items, n))
     if n % 2 == 0:
         for start in range(0, n // 2, items):
-            yield Block(n // 2, n // 2 + 1, start, min(start + items, n // 2))
+            yield PairBlock(n // 2, n // 2 + 1, start, min(start + items, n // 2))
 
 
 class _Tile(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from torchrank.ops.reference.smoothed import Block, blocks
+from torchrank.ops.reference.smoothed import PairBlock, blocks
 from torchrank.rankings.noises import NOISES
 
 _FEATURE_BYTES = 8 * 16  # of a row and a pair: float64, and temporaries of its size
@@ -50,7 +50,7 @@ def curvature(gradient: Tensor, at: Point, towards: Point, noise: str, workspace
     return Point(for_x.to(at.x.dtype), for_y, for_window.to(at.window.dtype))
 
 
-def _moved(gradient: Tensor, direction: Point, noise: str, block: Block) -> Callable[..., Tensor]:
+def _moved(gradient: Tensor, direction: Point, noise: str, block: PairBlock) -> Callable[..., Tensor]:
     """<gradient, derivative in the direction> as a function of the point's parts."""
 
     def function(x: Tensor, *rest: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ def _moved(gradient: Tensor, direction: Point, noise: str, block: Block) -> Call
     return function
 
 
-def _tangent(at: Point, towards: Point, noise: str, block: Block) -> Tensor:
+def _tangent(at: Point, towards: Point, noise: str, block: PairBlock) -> Tensor:
     """The part of a block of pairs."""
     n = at.x.shape[-1]
     fx, dx = _features(at.x, at.window, towards.x, towards.window, noise, block)
@@ -72,7 +72,7 @@ def _tangent(at: Point, towards: Point, noise: str, block: Block) -> Tensor:
 
 
 def _features(
-    scores: Tensor, window: Tensor, scores_move: Tensor, window_moves: Tensor, noise: str, block: Block
+    scores: Tensor, window: Tensor, scores_move: Tensor, window_moves: Tensor, noise: str, block: PairBlock
 ) -> tuple[Tensor, Tensor]:
     """Expected signs ``(b, r, pairs)`` of a block, and their derivative in a direction."""
     reach, value, slope = NOISES[noise]
@@ -84,7 +84,7 @@ def _features(
     return signs.flatten(-2), torch.where(far, 0, slope(s) * s_moves).flatten(-2)
 
 
-def _differences(scores: Tensor, block: Block) -> Tensor:
+def _differences(scores: Tensor, block: PairBlock) -> Tensor:
     """``(b, r, distances, items)``; 0 for two equal infinities."""
     n = scores.shape[-1]
     circle = torch.cat([scores, scores[..., : n // 2]], dim=-1)
@@ -94,6 +94,6 @@ def _differences(scores: Tensor, block: Block) -> Tensor:
     return torch.where((left == right) & left.isinf(), 0, left - right)
 
 
-def _blocks(at: Point, workspace: int) -> list[Block]:
+def _blocks(at: Point, workspace: int) -> list[PairBlock]:
     rows = at.x.shape[:-1].numel() + (0 if at.y is None else at.y.shape[:-1].numel())
     return list(blocks(at.x.shape[-1], max(1, workspace // (_FEATURE_BYTES * max(1, rows)))))

@@ -17,26 +17,26 @@ Thing = TypeVar("Thing", bound=Callable[..., Any])
 _DEVICES = ("cpu", "cuda")
 
 
-def in_plain_surroundings(thing: Thing) -> Thing:
-    """A function, or a class with its constructor and public methods, to run in :func:`plain_surroundings`."""
+def isolated(thing: Thing) -> Thing:
+    """A function, or a class with its constructor and public methods, to run in :func:`isolation`."""
     if isinstance(thing, type):
         for name, method in vars(thing).items():
             if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
-                setattr(thing, name, in_plain_surroundings(method))
+                setattr(thing, name, isolated(method))
         return thing  # type: ignore[return-value]
 
     @functools.wraps(thing)
     def run(*args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or not _is_disturbed():  # graphs have their own
             return thing(*args, **kwargs)
-        with plain_surroundings():
+        with isolation():
             return thing(*args, **kwargs)
 
     return run  # type: ignore[return-value]
 
 
 @contextmanager
-def plain_surroundings() -> Iterator[None]:
+def isolation() -> Iterator[None]:
     """Autocast off, and the CPU as default device: what belongs elsewhere says so."""
     before = [device for device in _DEVICES if torch.is_autocast_enabled(device)]
     modes = [torch.autocast(device, enabled=False) for device in before] + [torch.device("cpu")]
