@@ -1,4 +1,4 @@
-"""Settings of property tests, and the folder of real data."""
+"""Processes that run the tests, and their threads; settings of property tests; the folder of real data."""
 
 import os
 import sys
@@ -13,6 +13,40 @@ settings.register_profile(
     "torchrank", deadline=None, max_examples=60, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("torchrank")
+
+
+MOST_PROCESSES = 4  # each imports torch, and the longest tests bound what more of them would save
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What ``-n auto`` is: a process a core, up to four; this one alone for tests named one by one, and with ``-s``."""
+    named = bool(config.args) and all("::" in argument for argument in config.args)
+    return 0 if named or config.option.capture == "no" else min(cores(), MOST_PROCESSES)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give each process its share of the cores, and a folder of its own for what numba compiles.
+
+    Both are set before torch, NumPy or numba is imported, and what the environment says already stands. The folders:
+    two processes that compile one function for different types at once can give numba's index of it a wrong entry.
+    """
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores() // worker["workercount"])))
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(config.rootpath / ".pytest_cache" / "numba" / worker["workerid"]))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow tests first, so that no process is left alone with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture
@@ -47,14 +81,12 @@ def data_folder() -> Path:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI, real data that was announced has to be used: fail if every test marked ``data`` was skipped."""
-    announced = os.environ.get("CI") == "true" and os.environ.get("TORCHRANK_DATA")
-    collected = [item.nodeid for item in session.items if item.get_closest_marker("data")]
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if not announced or not collected or reporter is None:
+    if os.environ.get("CI") != "true" or not os.environ.get("TORCHRANK_DATA") or reporter is None:
         return
-    ran = {report.nodeid for outcome in ("passed", "failed") for report in reporter.stats.get(outcome, [])}
-    if ran.isdisjoint(collected):
-        reporter.write_line(
-            f"CI names TORCHRANK_DATA, but all {len(collected)} tests of real data were skipped", red=True
-        )
+    outcomes = ("passed", "failed", "skipped")  # a process of xdist has reports, but no collected tests
+    came = {outcome: [r for r in reporter.stats.get(outcome, []) if "data" in r.keywords] for outcome in outcomes}
+    if came["skipped"] and not came["passed"] + came["failed"]:
+        number = len(came["skipped"])
+        reporter.write_line(f"CI names TORCHRANK_DATA, but all {number} tests of real data were skipped", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.skipif(find_spec("triton") is None, reason="triton is not installed")
 def test_kernels_agree_with_the_oracle_under_the_interpreter():
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/triton/interpret"],
+        [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "tests/triton/interpret"],
         cwd=ROOT,
         env=os.environ | {"TRITON_INTERPRET": "1"},
         capture_output=True,
