@@ -87,11 +87,11 @@ def test_dtypes() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, -1], "weights has -1 for row 1; weights must be finite and at least 0"),
+        ([1, -1], "weights has -1 for row 1"),
         ([1, N], "weights has nan for row 1"),
         ([1, np.inf], "weights has inf for row 1"),
         ([0, 0], "weights add up to 0"),
-        ([1, 1, 1], r"weights has shape \(3,\); expected one weight for each of 2 rankings"),
+        ([1, 1, 1], r"weights has shape \(3,\)"),
         ([[[1, 1]]], None),
     ],
 )
@@ -105,9 +105,9 @@ def test_weights_are_checked(weights: list, message: str | None) -> None:
 
 
 def test_other_bad_input() -> None:
-    with pytest.raises(ValueError, match=r'X has NaN .* row 0, item 1; pass variant="interleaving"'):
+    with pytest.raises(ValueError, match=r'X has NaN .* row 0, item 1.*variant="interleaving"'):
         borda(np.array([[1.0, N]]))
-    with pytest.raises(ValueError, match="variant='cheng' is unknown"):
+    with pytest.raises(ValueError, match="variant='cheng'"):
         borda(np.eye(2), variant="cheng")
     with pytest.raises(ValueError, match="at least one is needed"):
         borda(np.zeros((0, 3)))

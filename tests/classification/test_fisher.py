@@ -130,18 +130,18 @@ def test_kernel_parameters_and_ridge_are_learned_through_the_solve():
 @pytest.mark.parametrize(
     ("K", "y", "options", "message"),
     [
-        (K[:3], [0, 1, 1], {}, r"K has shape \(3, 12\); expected a square matrix"),
+        (K[:3], [0, 1, 1], {}, r"K has shape \(3, 12\)"),
         (K[:3, :3] + [0, 1, 0], [0, 1, 1], {}, "K is not symmetric"),
         (np.full((3, 3), np.nan), [0, 1, 1], {}, r"K\[0, 0\] is nan"),
-        (K[:3, :3], [0, 0, 0], {}, r"y has 1 class\(es\); a classifier needs samples of at least 2"),
+        (K[:3, :3], [0, 0, 0], {}, r"y has 1 class\(es\)"),
         (K[:3, :3], [0, 2, 2], {}, "class 1 of 3 has no sample in y"),
         (K[:3, :3], [0, -1, 1], {}, r"y\[1\] is -1"),
-        (K[:3, :3], [0, 1, 1], {"ridge": 0}, "ridge=0 is out of range; the scatter has no inverse"),
-        (K[:3, :3], [0, 1, 1], {"ridge": torch.tensor(-1.0)}, "ridge=-1.0 is out of range"),
-        (K[:3, :3], [0, 1, 1], {"ridge": torch.ones(3)}, r"ridge has shape \(3,\); expected one number"),
-        (K[:3, :3], [0, 1, 1], {"n_classes": 1}, "n_classes=1 is too small; it must be at least 2"),
-        (K[:3, :3], [0, 1, 1], {"ridge_on": "N"}, "ridge_on='N' is unknown; choose one of 'kernel', 'scatter'"),
-        (K[:3, :3], [0, 1, 1], {"threshold": 0}, "threshold=0 is unknown; choose one of 'midpoint', 'zero'"),
+        (K[:3, :3], [0, 1, 1], {"ridge": 0}, "ridge=0"),
+        (K[:3, :3], [0, 1, 1], {"ridge": torch.tensor(-1.0)}, r"ridge=-1.0"),
+        (K[:3, :3], [0, 1, 1], {"ridge": torch.ones(3)}, r"ridge has shape \(3,\)"),
+        (K[:3, :3], [0, 1, 1], {"n_classes": 1}, "n_classes=1"),
+        (K[:3, :3], [0, 1, 1], {"ridge_on": "N"}, "ridge_on='N'"),
+        (K[:3, :3], [0, 1, 1], {"threshold": 0}, "threshold=0"),
     ],
 )
 def test_bad_input_is_named(K, y, options, message):
@@ -168,12 +168,12 @@ def test_rounding_in_single_precision_is_no_reason_to_refuse_a_kernel(scale):
 
 
 def test_blocks_have_to_fit_the_training_samples():
-    with pytest.raises(ValueError, match=r"K_new has shape \(5, 3\); expected \(m2, 12\)"):
+    with pytest.raises(ValueError, match=r"K_new has shape \(5, 3\)"):
         fisher_discriminant(K, TWO).decision(K_NEW[:, :3])
 
 
 def test_labels_have_to_be_numbers():
-    with pytest.raises(TypeError, match=r"n_classes must be an integer, got float 2\.0"):
+    with pytest.raises(TypeError, match=r"n_classes must .* 2\.0"):
         fisher_discriminant(K[:2, :2], [0, 1], n_classes=2.0)
-    with pytest.raises(TypeError, match="y has dtype <U1; expected class numbers"):
+    with pytest.raises(TypeError, match="y has dtype <U1"):
         fisher_discriminant(K[:2, :2], ["a", "b"])

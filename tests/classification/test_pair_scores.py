@@ -152,17 +152,17 @@ GOOD = np.arange(12.0).reshape(3, 4) % 5
     ("X", "y", "k", "message"),
     [
         (GOOD, [0, 0, 0], 1, "class 1 of 2 has no sample in y"),
-        (GOOD, [0, 1, 2], 1, r"y\[2\] is 2; expected class numbers 0 to 1"),
-        (GOOD, [0, 1], 1, r"y has shape \(2,\); expected \(3,\)"),
-        (GOOD, [0, 1, 1], 7, "k=7 is too large; 4 items have 6 pairs"),
-        (GOOD, [0, 1, 1], 0, "k=0 is too small"),
+        (GOOD, [0, 1, 2], 1, r"y\[2\] is 2"),
+        (GOOD, [0, 1], 1, r"y has shape \(2,\)"),
+        (GOOD, [0, 1, 1], 7, "k=7"),
+        (GOOD, [0, 1, 1], 0, "k=0"),
         (
             np.where(GOOD == 3, np.nan, GOOD),
             [0, 1, 1],
             1,
-            r"X has NaN \(an unranked item\) at row 0, item 3; pairs comp",
+            r"X has NaN .* at row 0, item 3",
         ),
-        (GOOD[None], [0, 1, 1], 1, r"X has shape \(1, 3, 4\); expected \(samples, items\)"),
+        (GOOD[None], [0, 1, 1], 1, r"X has shape \(1, 3, 4\)"),
         (GOOD[:, :1], [0, 1, 1], 1, "ranking needs at least 2 items"),
     ],
 )
@@ -172,24 +172,24 @@ def test_bad_input_is_named(X, y, k, message):
 
 
 def test_other_bad_input_is_named():
-    with pytest.raises(TypeError, match=r"y has dtype <U1; expected class numbers 0, 1, .*np.unique"):
+    with pytest.raises(TypeError, match="y has dtype <U1"):
         top_scoring_pairs(GOOD, ["a", "b", "b"])
-    with pytest.raises(TypeError, match=r"y has dtype torch.float64; expected class numbers"):
+    with pytest.raises(TypeError, match=r"y has dtype torch.float64"):
         top_scoring_pairs(GOOD, [0.0, 1.0, 1.0])
-    with pytest.raises(ValueError, match="k=3 is too large; 4 items have 2 disjoint pairs"):
+    with pytest.raises(ValueError, match="k=3"):
         top_scoring_pairs(GOOD, [0, 1, 1], 3, disjoint=True)
     pairs = top_scoring_pairs(GOOD, [0, 1, 1], 6)
-    with pytest.raises(ValueError, match="X has 2 items; the pairs name item 3"):
+    with pytest.raises(ValueError, match="X has 2 items"):
         vote_margins(GOOD[:, :2], pairs)
-    with pytest.raises(ValueError, match="ks names 7 pairs; there are 6"):
+    with pytest.raises(ValueError, match="ks names 7 pairs"):
         vote_margins(GOOD, pairs, [7])
-    with pytest.raises(ValueError, match="ks names 7 pairs; there are 6"):
+    with pytest.raises(ValueError, match="ks names 7 pairs"):
         paired_items(pairs, 4, [7])
-    with pytest.raises(ValueError, match="there are 3 items; the pairs name item 3"):
+    with pytest.raises(ValueError, match="there are 3 items"):
         paired_items(pairs, 3, [1])
     with pytest.raises(ValueError, match="X ranks 2 items and X_train 4"):
         all_pairs_margins(GOOD, [0, 1, 1], GOOD[:, :2])
-    with pytest.raises(ValueError, match="ties='first' is unknown; choose one of 'half', 'strict'"):
+    with pytest.raises(ValueError, match="ties='first'"):
         all_pairs_margins(GOOD, [0, 1, 1], GOOD, ties="first")
 
 

@@ -192,9 +192,7 @@ def test_one_cluster_costs_the_scatter_about_the_mean():
 def test_not_converged_warns_and_labels_belong_to_the_centers():
     X = random_scores(np.random.default_rng(9), "total", 60, 6)
     model = KernelKMeans(4, max_iter=1, n_init=1, init="random")
-    with pytest.warns(
-        ConvergenceWarning, match=r"did not converge in 1 iterations: the last one lowered the objective to \d"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"in 1 iterations.* objective to \d"):
         fit = model.fit(X, generator=seeded(2))
     assert not fit.converged
     assert (model.predict(X) == fit.labels).all()
@@ -253,9 +251,9 @@ def test_temperature_can_be_learned_and_has_to_be_positive():
     model.loss(temperature, K).backward()
     assert temperature.grad is not None
     for bad in (torch.tensor(0.0), -1.0, math.nan):
-        with pytest.raises(ValueError, match=r"temperature=.* is out of range; it must be positive"):
+        with pytest.raises(ValueError, match="temperature="):
             model.soft_assign(K, bad)
-    with pytest.raises(ValueError, match="temperature=0 is out of range"):
+    with pytest.raises(ValueError, match="temperature=0"):
         model.soft_assign(K, 0)
     with pytest.raises(ValueError, match="K is missing"):
         model.loss(0.5)
@@ -309,10 +307,10 @@ def test_a_window_is_learned():
 
 
 NOT_A_GRAM = [
-    (np.ones((2, 3)), r"shape \(2, 3\); expected a square matrix"),
+    (np.ones((2, 3)), r"shape \(2, 3\)"),
     (np.array([[2.0, 0.5], [0.0, 2.0]]), "not symmetric"),
     (np.array([[0.0, 1.0], [1.0, 0.0]]), "not positive semi-definite: its lowest eigenvalue is -1"),
-    (np.array([[1.0, np.nan], [np.nan, 1.0]]), r"K\[0, 1\] is nan; a kernel matrix must be finite"),
+    (np.array([[1.0, np.nan], [np.nan, 1.0]]), r"K\[0, 1\] is nan"),
     (np.array([[np.inf, 0.0], [0.0, 1.0]]), r"K\[0, 0\] is inf"),
 ]
 
@@ -326,11 +324,11 @@ def test_refuses_what_is_no_gram_matrix(K, message):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0, -1.0, 1.0], "has -1 for row 1; weights must be finite and at least 0"),
+        ([1.0, -1.0, 1.0], "has -1 for row 1"),
         ([0.0, 0.0, 0.0], "add up to 0"),
         ([1.0, np.nan, 1.0], "has nan for row 1"),
-        ([1.0, 1.0], r"shape \(2,\); expected one weight for each of 3"),
-        ([[1.0, 1.0, 1.0]], r"shape \(1, 3\); expected \(3,\)"),
+        ([1.0, 1.0], r"shape \(2,\)"),
+        ([[1.0, 1.0, 1.0]], r"shape \(1, 3\)"),
     ],
 )
 def test_refuses_weights(weights, message):
@@ -341,15 +339,15 @@ def test_refuses_weights(weights, message):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"n_clusters": 0}, ValueError, "n_clusters=0 is too small"),
+        ({"n_clusters": 0}, ValueError, "n_clusters=0"),
         ({"n_clusters": 2.0}, TypeError, "n_clusters must be an integer"),
-        ({"n_clusters": 2, "n_init": 0}, ValueError, "n_init=0 is too small"),
-        ({"n_clusters": 2, "max_iter": 0}, ValueError, "max_iter=0 is too small"),
-        ({"n_clusters": 2, "init": "kmeans++"}, ValueError, "init='kmeans\\+\\+' is unknown"),
+        ({"n_clusters": 2, "n_init": 0}, ValueError, "n_init=0"),
+        ({"n_clusters": 2, "max_iter": 0}, ValueError, "max_iter=0"),
+        ({"n_clusters": 2, "init": "kmeans++"}, ValueError, r"init='kmeans\+\+'"),
         (
             {"n_clusters": 2, "init": [0, 1]},
             TypeError,
-            "init is list; expected 'k-means\\+\\+' or 'random', or a tensor",
+            "init is list",
         ),
         ({"n_clusters": 2, "kernel": "rbf"}, TypeError, "kernel='rbf' is not a kernel"),
     ],
@@ -361,7 +359,7 @@ def test_refuses_settings(settings, error, message):
 
 def test_refuses_rows():
     X = random_scores(np.random.default_rng(0), "total", 6, 5)
-    with pytest.raises(ValueError, match="NaN \\(an unranked item\\) at row 0"):
+    with pytest.raises(ValueError, match=r"NaN .* at row 0"):
         KernelKMeans(2).fit(np.full((3, 4), math.nan))
     with pytest.raises(ValueError, match=r"shape \(0, 5\)"):
         KernelKMeans(2).fit(X[:0])
@@ -369,9 +367,9 @@ def test_refuses_rows():
         KernelKMeans(2, init=torch.tensor([0, 1, 2, 0, 0, 0])).fit(X)
     with pytest.raises(ValueError, match="expected integer labels"):
         KernelKMeans(2, init=torch.zeros(3)).fit(X)
-    with pytest.raises(ValueError, match=r"expected integer labels \(12,\) or \(starts, 12\), one for every row"):
+    with pytest.raises(ValueError, match=r"integer labels \(12,\)"):
         KernelKMeans(2, init=np.zeros(6, int)).fit(np.concatenate([X, X]))
-    with pytest.raises(TypeError, match="init has dtype <U1; expected integer labels"):
+    with pytest.raises(TypeError, match="init has dtype <U1"):
         KernelKMeans(2, init=np.array(["0"] * 6)).fit(X)
     bad = np.array([[1, 2, np.nan, np.nan, 1, 2], [1, 2, 1, 2, np.nan, np.nan], [np.nan, np.nan, 1, 2, 2, 1]])
     with pytest.raises(ValueError, match="not positive semi-definite"):
@@ -394,7 +392,7 @@ def test_refuses_rows():
 def test_an_unranked_item_is_named_where_it_stands(kernel):
     X = np.arange(30.0).reshape(6, 5) % 7
     X[4, 2] = X[5, 0] = np.nan
-    with pytest.raises(ValueError, match=r"X has NaN .* at row 4, item 2; choose a kernel that takes unranked items"):
+    with pytest.raises(ValueError, match=r"X has NaN .* at row 4, item 2"):
         KernelKMeans(2, kernel=kernel).fit(X)
 
 

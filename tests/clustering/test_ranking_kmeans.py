@@ -80,7 +80,7 @@ def test_weights_count_as_copies_and_zero_as_none():
 def test_unranked_items_cost_nothing_on_request():
     rng = np.random.default_rng(2)
     X = random_scores(rng, "total", 15, 6, missing=0.3)
-    with pytest.raises(ValueError, match='pass missing="pairwise" to let unranked items cost nothing'):
+    with pytest.raises(ValueError, match='missing="pairwise"'):
         RankingKMeans(2).fit(X)
     model = RankingKMeans(2, missing="pairwise")
     fit = model.fit(X, generator=seeded(0))
@@ -115,17 +115,15 @@ def test_state_dict_kind_and_dtype(tmp_path):
 
 def test_not_converged_warns():
     X = random_scores(np.random.default_rng(9), "total", 60, 6)
-    with pytest.warns(
-        ConvergenceWarning, match=r"did not converge in 1 iterations: the last one lowered the objective to \d"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"in 1 iterations.* objective to \d"):
         RankingKMeans(4, max_iter=1, n_init=1, init="random").fit(X, generator=seeded(2))
 
 
 def test_bad_input_is_named():
     X = np.eye(4)
-    with pytest.raises(ValueError, match="center='mean' is unknown; choose one of 'kemeny', 'borda', 'copeland'"):
+    with pytest.raises(ValueError, match="center='mean'"):
         RankingKMeans(2, center="mean")
-    with pytest.raises(ValueError, match="missing='topk' is unknown"):
+    with pytest.raises(ValueError, match="missing='topk'"):
         RankingKMeans(2, missing="topk")
     with pytest.raises(ValueError, match="call fit first"):
         RankingKMeans(2).predict(X)

@@ -66,31 +66,31 @@ def test_a_first_line_of_numbers_is_not_guessed(write):
     path = write("1,2,3\n3,1,2\n")
     assert read_rankings(path, form="positions", header=False).scores.shape == (2, 3)
     assert read_rankings(path, form="positions", header=True).items == ("1", "2", "3")
-    with pytest.raises(ValueError, match="starts with numbers: '1,2,3'; pass header=False if this is a row of data"):
+    with pytest.raises(ValueError, match=r"starts with numbers: '1,2,3'.*header=False"):
         read_rankings(path, form="positions")
 
 
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [
-        ("a,b\n1\n", {}, r"votes\.csv, line 2 has 1 fields; the first has 2"),
-        ("a,b\n1,x\n", {}, "line 2, column 'b' has a field that is not a number: 'x'; unranked= takes"),
+        ("a,b\n1\n", {}, r"votes\.csv, line 2 has 1 fields"),
+        ("a,b\n1,x\n", {}, r"line 2, column 'b' has a field that is not a number: 'x'.*unranked="),
         ("a,a\n1,2\n", {}, "2 columns called 'a'"),
-        ("a;b\n1;2\n", {}, "1 columns of items: 'a;b'; ranking needs at least 2 .fields were separated at ','"),
-        ("a,b\n1,2\n", {"weights": "n"}, "has no column 'n'; it has 'a', 'b'"),
-        ("who,b\nann,2\n", {"rankers": "Who"}, "has no column 'Who'; it has 'who', 'b'"),
-        ("a;n\n1;2\n", {"weights": "n"}, "has no column 'n'; it has 'a;n' as its only one; delimiter="),
-        ('a,b\n1,2\n1,"2,5"\n', {}, "line 3, column 'b' has a field that is not a number: '2,5'; decimal=','"),
+        ("a;b\n1;2\n", {}, "1 columns of items: 'a;b'"),
+        ("a,b\n1,2\n", {"weights": "n"}, "has no column 'n'"),
+        ("who,b\nann,2\n", {"rankers": "Who"}, "has no column 'Who'"),
+        ("a;n\n1;2\n", {"weights": "n"}, r"has no column 'n'.*delimiter="),
+        ('a,b\n1,2\n1,"2,5"\n', {}, r"line 3, column 'b' has a field that is not a number: '2,5'.*decimal=','"),
         ("a,b\n\n\n1\n", {}, "line 4 has 1 fields"),
         ("", {}, r"votes\.csv is empty"),
         ("\n \n", {}, r"votes\.csv is empty"),
         ("a,b\n", {}, "a header and no rows: 'a,b'"),
-        (",a,b\n1,1,2\n", {}, "a column without a name, as data frames write their index; rankers=''"),
-        ("a,b\n1,2\n", {"decimal": ";"}, "decimal=';' is unknown"),
+        (",a,b\n1,1,2\n", {}, r"a column without a name, as data frames write their index.*rankers=''"),
+        ("a,b\n1,2\n", {"decimal": ";"}, "decimal=';'"),
         ("a,b\n1,2\n", {"items": ["a", "c"]}, "has no column 'c'"),
         ("a,b,n\n1,2,-1\n", {"weights": "n"}, "weights has negative"),
         ("a,b\n0,1\n", {}, "positions has 0 at row 0, item 0"),
-        ("a,b\n1,2\n", {"form": "ranks"}, "form='ranks' is unknown"),
+        ("a,b\n1,2\n", {"form": "ranks"}, "form='ranks'"),
     ],
 )
 def test_what_is_wrong_is_named(write, text, settings, message):
@@ -101,8 +101,8 @@ def test_what_is_wrong_is_named(write, text, settings, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"weights": [1.0]}, "weights is list; expected the name of a column"),
-        ({"features": "a"}, r"features='a' is a text; expected a list of names, features=\['a'\]"),
+        ({"weights": [1.0]}, "weights is list"),
+        ({"features": "a"}, r"features='a' is a text.*features="),
         ({"items": "ab"}, "items='ab' is a text"),
     ],
 )
@@ -120,7 +120,7 @@ def test_what_spreadsheets_write(tmp_path):
         path.write_bytes(text.encode(encoding))
         other = {} if encoding.startswith("utf-8") else {"encoding": encoding}
         if other:
-            with pytest.raises(ValueError, match=r"\.csv is not in utf-8-sig \(.*\); pass its encoding="):
+            with pytest.raises(ValueError, match=r"\.csv is not in utf-8-sig \(.*\).*encoding="):
                 read_rankings(path, **named)
         data = read_rankings(path, **named, **other)
         np.testing.assert_array_equal(data.scores, [[4.25, 1], [NAN, 3]])

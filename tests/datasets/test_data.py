@@ -35,14 +35,14 @@ def test_pickles():
 @pytest.mark.parametrize(
     ("about", "message"),
     [
-        ({"scores": SCORES[0]}, r"scores has shape \(3,\); expected"),
-        ({"items": ("a", "b")}, "items has 2 names; scores rank 3 items"),
-        ({"weights": np.ones(3)}, "weights has 3 entries; there are 2 rankings"),
+        ({"scores": SCORES[0]}, r"scores has shape \(3,\)"),
+        ({"items": ("a", "b")}, "items has 2 names"),
+        ({"weights": np.ones(3)}, "weights has 3 entries"),
         ({"rankers": ("ann",)}, "rankers has 1 entries"),
         ({"features": np.ones((3, 1))}, "features has 3 entries"),
-        ({"features": np.ones(2)}, r"features has shape \(2,\); expected"),
+        ({"features": np.ones(2)}, r"features has shape \(2,\)"),
         ({"classes": np.arange(3)}, "classes has 3 entries"),
-        ({"feature_names": ("age",)}, "feature_names has 1 names; there are 0 features"),
+        ({"feature_names": ("age",)}, "feature_names has 1 names"),
     ],
 )
 def test_parts_have_to_fit(about, message):

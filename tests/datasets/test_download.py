@@ -101,7 +101,7 @@ def test_a_passing_refusal_is_waited_for(get, server):
 
 
 def test_offline(get, server, tmp_path):
-    with pytest.raises(FileNotFoundError, match="is not there and download=False; get http"):
+    with pytest.raises(FileNotFoundError, match=r"is not there and download=False.*http"):
         get(download=False)
     (tmp_path / "file.csv").write_bytes(CONTENT)
     assert get(download=False) == (CONTENT, [])
@@ -147,9 +147,7 @@ def test_a_file_that_cannot_be_read_is_fetched_again(read, server):
 
 def test_a_file_that_still_cannot_be_read_is_refused_and_not_kept(read, server, tmp_path):
     server.behaviours = ["lie", "lie"]
-    with pytest.raises(
-        ValueError, match=r"another file than expected: it starts with b'<html>'.*put it at .*file\.csv"
-    ):
+    with pytest.raises(ValueError, match=r"b'<html>'.*file\.csv"):
         read()
     assert list((tmp_path / "set").iterdir()) == []
 
@@ -158,7 +156,7 @@ def test_what_was_there_stays_until_something_better_comes(read, server, tmp_pat
     (tmp_path / "set").mkdir()
     mine = tmp_path / "set" / "file.csv"
     mine.write_bytes(b"my own")
-    with pytest.raises(ValueError, match=r"it starts with b'my own'; delete it and allow the download, or get http"):
+    with pytest.raises(ValueError, match=r"it starts with b'my own'.*http"):
         read(download=False)
     server.behaviours = ["lie", "lie"]
     with pytest.raises(ValueError, match="another file than expected"):
@@ -181,9 +179,7 @@ def test_without_a_network_the_message_comes_soon(monkeypatch, tmp_path, capsys)
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     waited = []
     file = RemoteFile("file.csv", "http://somewhere.invalid/file.csv")
-    with pytest.raises(
-        FileNotFoundError, match=r"cannot be fetched \(\[Errno -2\] Name or service not known\); get http"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"cannot be fetched \(\[Errno -2\] Name or service not known\).*http"):
         obtain(file, tmp_path, wait=waited.append)
     assert waited == [2]
     assert "Name or service not known; trying again in 2 s" in capsys.readouterr().err

@@ -80,9 +80,7 @@ def test_progress_is_shown_where_asked_for(iris, capsys):
 
 
 def test_offline_says_what_to_get_and_where_to_put_it(iris, cached):
-    with pytest.raises(
-        FileNotFoundError, match=r"iris\.csv is not there and download=False; get http.* put it at .*iris"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"iris\.csv is not there and download=False.*http"):
         fetch_label_ranking("iris", download=False)
     assert not cached.exists()
 
@@ -96,7 +94,7 @@ def test_bad_answers_are_overcome(iris, server, cached, behaviours):
 
 def test_an_interrupted_fetch_goes_on_in_the_next_call(iris, server):
     server.behaviours = ["cut"] * 4
-    with pytest.raises(FileNotFoundError, match=r"bytes arrived\); get http"):
+    with pytest.raises(FileNotFoundError, match=r"bytes arrived\).*http"):
         fetch_label_ranking("iris", progress=False)
     assert fetch_label_ranking("iris", progress=False).X.shape == (3, 2)
     assert server.ranges[-1] is not None
@@ -104,7 +102,7 @@ def test_an_interrupted_fetch_goes_on_in_the_next_call(iris, server):
 
 def test_a_source_that_is_gone(iris):
     iris.unlink()
-    with pytest.raises(FileNotFoundError, match=r"HTTP Error 404.*; get http.* by other means and put it at .*iris"):
+    with pytest.raises(FileNotFoundError, match=r"HTTP Error 404.*http"):
         fetch_label_ranking("iris", progress=False)
 
 
@@ -133,9 +131,7 @@ def test_other_content_is_refused_and_not_kept(iris, server, cached, content, me
 
 def test_a_wrong_copy_is_left_alone_offline_and_replaced_online(iris, cached):
     write_text(cached / "label_ranking" / "iris.csv", IRIS.replace("0.25", "0.26"))
-    with pytest.raises(
-        ValueError, match=r"iris\.csv is not the file it should be: the SHA-256 .*; delete it and allow"
-    ):
+    with pytest.raises(ValueError, match=r"iris\.csv is not the file it should be: the SHA-256 "):
         fetch_label_ranking("iris", download=False)
     assert (cached / "label_ranking" / "iris.csv").is_file()
     assert fetch_label_ranking("iris", progress=False).X[2, 1] == 0.25
@@ -190,7 +186,7 @@ def test_candidates_that_share_a_place_are_left_out(small_apa, monkeypatch):
 def test_an_r_file_of_something_else(small_apa, public):
     small_apa(ENCODINGS["zeros"])
     write_r(public / catalogue.APA_PARTIAL.name, {"APAred": BALLOTS})
-    with pytest.raises(ValueError, match=r"APAFULL\.rda holds another file than expected: it holds no APAFULL\."):
+    with pytest.raises(ValueError, match=r"APAFULL\.rda .* no APAFULL\."):
         fetch_apa(partial=True, progress=False)
 
 
@@ -200,9 +196,7 @@ def test_an_r_file_that_is_not_whole(small_apa, public, share):
     file = public / catalogue.APA_PARTIAL.name
     whole = file.read_bytes()
     file.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(
-        ValueError, match=r"APAFULL\.rda holds another file than expected: it is not a whole R data file"
-    ):
+    with pytest.raises(ValueError, match=r"APAFULL\.rda .* not a whole R data file"):
         fetch_apa(partial=True, progress=False)
 
 

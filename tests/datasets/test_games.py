@@ -53,7 +53,7 @@ def test_larger_w_is_less_balanced():
 def test_seeds_repeat_and_arguments_are_checked():
     np.testing.assert_array_equal(rock_paper_scissors(seed=3).y, rock_paper_scissors(seed=3).y)
     assert rock_paper_scissors(3, 0).edges.shape == (0, 2)
-    with pytest.raises(ValueError, match="n_games=4 is too large; 3 players make 3 pairs"):
+    with pytest.raises(ValueError, match="n_games=4"):
         rock_paper_scissors(3, 4)
-    with pytest.raises(ValueError, match="w=-1 is out of range"):
+    with pytest.raises(ValueError, match="w=-1"):
         rock_paper_scissors(w=-1)

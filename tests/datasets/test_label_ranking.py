@@ -61,12 +61,12 @@ def test_checker(layout, shares):
 
 def test_generators_are_repeatable():
     np.testing.assert_array_equal(circles(50, missing=0.5, seed=3).Y, circles(50, missing=0.5, seed=3).Y)
-    with pytest.raises(ValueError, match="layout='x' is unknown"):
+    with pytest.raises(ValueError, match="layout='x'"):
         checker(layout="x")
-    with pytest.raises(ValueError, match="n=0 is too small"):
+    with pytest.raises(ValueError, match="n=0"):
         circles(0)
     for spread in (-1, math.inf, NAN):
-        with pytest.raises(ValueError, match=rf"spread={spread} is out of range"):
+        with pytest.raises(ValueError, match=f"spread={spread}"):
             checker(spread=spread)
     assert len(np.unique(checker(160, spread=0).X, axis=0)) == 16
 
@@ -80,9 +80,9 @@ def test_missing_labels():
     assert np.isnan(drop_labels(Y, 1.0)).all()
     np.testing.assert_array_equal(drop_labels(Y, 0.0), Y)
     assert 0.58 < np.isnan(circles(3000, missing=0.6, seed=0).Y).mean() < 0.62
-    with pytest.raises(ValueError, match=r"rate=1.5 is out of range"):
+    with pytest.raises(ValueError, match=r"rate=1.5"):
         drop_labels(Y, 1.5)
-    with pytest.raises(ValueError, match=r"missing=1.5 is out of range"):
+    with pytest.raises(ValueError, match=r"missing=1.5"):
         circles(5, missing=1.5)
 
 
@@ -92,7 +92,7 @@ def test_missing_labels_of_a_data_set():
     np.testing.assert_array_equal(dropped.Y, drop_labels(data.Y, 0.3, seed=1))
     assert not np.isnan(data.Y).any()
     assert (dropped.items, dropped.X is data.X, dropped.notes is data.notes) == (data.items, True, True)
-    with pytest.raises(ValueError, match="rate=-1 is out of range"):
+    with pytest.raises(ValueError, match="rate=-1"):
         drop_labels(data, -1)
 
 
@@ -120,7 +120,7 @@ def test_other_marks_of_unranked_labels(tmp_path):
         path.write_text(f"x,rank:a,rank:b,rank:c\n1.5,2,{mark},1\n0,,1,2\n")
         np.testing.assert_array_equal(read_label_ranking(path, unranked=unranked).Y, [[2, NAN, 3], [NAN, 3, 2]])
     path.write_text("x,rank:a,rank:b\n1,-1,1\n")
-    with pytest.raises(ValueError, match=r"the best is 1; if it means unranked, pass unranked=-1"):
+    with pytest.raises(ValueError, match=r"the best is 1.*unranked=-1"):
         read_label_ranking(path)
 
 
@@ -129,7 +129,7 @@ def test_other_marks_of_unranked_labels(tmp_path):
     [
         ("x,y\n1,2\n", "neither rank:LABEL columns nor"),
         ("", r"table\.csv is empty"),
-        ("x,rank:a,rank:b\n1,1\n", "line 2 has 2 fields; the first has 3"),
+        ("x,rank:a,rank:b\n1,1\n", "line 2 has 2 fields"),
         ("x,rank:a,rank:b\nred,1,2\n", "a field that is not a number"),
         ("rank:a,x,rank:b\n1,1,2\n", "put the rank: columns last"),
         ("x,rank:a,rank:b\n1,0,1\n", "the best is 1"),

@@ -77,7 +77,7 @@ def test_windows_files_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (new("5: 3,4"), r"f\.toi, line 10: alternative 4 does not exist; there are 1 to 3"),
+        (new("5: 3,4"), r"f\.toi, line 10: alternative 4 does not exist"),
         (new("5: 3,0"), "alternative 0 does not exist"),
         (new("5: 3,{1,3}"), "line 10: alternative 3 is listed twice"),
         (new("1: 3,{1,2"), "not an order such as"),
@@ -85,12 +85,12 @@ def test_windows_files_are_read(tmp_path):
         (new("1: 3,,2"), "not an order such as"),
         (new("1: a,2"), "alternatives that are not numbers"),
         (new("1: 1", voters=1).replace("1: 1", "x: 1"), "'x' is not a number"),
-        (new("-1: 1,2"), "line 10: -1 votes; expected a finite number of at least 0"),
+        (new("-1: 1,2"), "line 10: -1 votes"),
         (new("inf: 1,2"), "inf votes"),
         (new("nan: 1,2"), "nan votes"),
         ("1\n1,A\n1,1,1\n-1,1\n", "line 4: -1 votes"),
         (new("1: 1", voters=1).replace("1: 1", "1 2 3"), "is not 'votes: order'"),
-        (new("1: 1,2", voters=7), "announces NUMBER VOTERS 7 and holds 1; the file may have been cut off"),
+        (new("1: 1,2", voters=7), "announces NUMBER VOTERS 7 and holds 1"),
         (new("1: 1,2", orders=2), "announces NUMBER UNIQUE ORDERS 2 and holds 1"),
         (new("1: 1,2").replace("# ALTERNATIVE NAME 3: Bread\n", ""), r"announces 3 alternatives and names \[1, 2\]"),
         ("", "is empty"),

@@ -27,17 +27,15 @@ def test_ranking_strings():
         from_ranking_strings(["a>>b"])
     column = from_ranking_strings(pd.Series(["b>a", None], index=[7, 8]))
     np.testing.assert_array_equal(column.scores, [[1, 2], [NAN, NAN]])
-    with pytest.raises(TypeError, match=r"strings is one string; pass a list of them, \['a>b'\]"):
+    with pytest.raises(TypeError, match="strings is one string"):
         from_ranking_strings("a>b")
-    with pytest.raises(TypeError, match=r"strings\[1\] is 3; expected a string such as"):
+    with pytest.raises(TypeError, match=r"strings\[1\] is 3"):
         from_ranking_strings(["a>b", 3])
     with pytest.raises(ValueError, match="it ranks 'a' twice"):
         from_ranking_strings(["a>b>a"])
     with pytest.raises(ValueError, match="'z' is not among"):
         from_ranking_strings(["a>z"], items=["a", "b"])
-    with pytest.raises(
-        ValueError, match="strings rank 1 labels: 'a<b'; ranking needs at least 2, the most preferred first"
-    ):
+    with pytest.raises(ValueError, match="strings rank 1 labels: 'a<b'"):
         from_ranking_strings(["a<b"])
 
 
@@ -67,19 +65,19 @@ def test_strings_are_read_back(draw):
 
 @pytest.mark.parametrize("name", ["", "a>b", "a=b", " a", "a\n"])
 def test_names_that_could_not_be_read_back(name):
-    with pytest.raises(ValueError, match=r"items\[1\] is .*; a name is not empty and has no >, no ="):
+    with pytest.raises(ValueError, match=r"items\[1\] is "):
         to_ranking_strings(np.ones((1, 2)), ["x", name])
 
 
 def test_bad_input_of_strings():
     Y = np.ones((2, 3))
-    with pytest.raises(ValueError, match="items has 2 names; Y ranks 3 labels"):
+    with pytest.raises(ValueError, match="items has 2 names"):
         to_ranking_strings(Y, ["a", "b"])
     with pytest.raises(ValueError, match="items has 'a' twice"):
         to_ranking_strings(Y, ["a", "b", "a"])
-    with pytest.raises(TypeError, match=r"items\[1\] is 2; expected a string"):
+    with pytest.raises(TypeError, match=r"items\[1\] is 2"):
         to_ranking_strings(Y, ["a", 2, "c"])
-    with pytest.raises(ValueError, match=r"Y has shape \(1, 2, 3\); expected one matrix"):
+    with pytest.raises(ValueError, match=r"Y has shape \(1, 2, 3\)"):
         to_ranking_strings(Y[None])
     with pytest.raises(TypeError, match="Y has dtype <U1"):
         to_ranking_strings([["a", "b"]])

@@ -51,9 +51,9 @@ def test_columns_of_a_data_frame_say_weights_rankers_and_features():
     chosen = ranking_data(frame, form="scores", items=["salad", "age"])
     np.testing.assert_array_equal(chosen.scores, [[2, 31], [NAN, 48]])
     assert (chosen.items, chosen.rankers, chosen.features) == (("salad", "age"), (), None)
-    with pytest.raises(TypeError, match=r"dtype (object|str) in column 'who'; expected numbers .weights=, rankers="):
+    with pytest.raises(TypeError, match=r"dtype (object|str) in column 'who'.*weights=, rankers="):
         ranking_data(frame, form="scores")
-    with pytest.raises(ValueError, match="table has 0 columns 'count'; its columns are"):
+    with pytest.raises(ValueError, match="table has 0 columns 'count'"):
         ranking_data(frame, form="scores", weights="count")
     with pytest.raises(ValueError, match="table has 2 columns 'a'"):
         ranking_data(pd.DataFrame([[1, 2]], columns=["a", "a"]), form="scores")
@@ -94,19 +94,19 @@ def test_numbers_as_names_are_sorted_as_numbers():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ranking_data([[1, 2]], form="ranks"), "form='ranks' is unknown"),
-        (lambda: ranking_data([[1, 2]], form="scores", items="abc"), "items has 3 names; the table ranks 2"),
-        (lambda: ranking_data([[1, 2]], form="scores", weights=[1, 2]), r"weights has shape \(2,\); expected \(1,\)"),
+        (lambda: ranking_data([[1, 2]], form="ranks"), "form='ranks'"),
+        (lambda: ranking_data([[1, 2]], form="scores", items="abc"), "items has 3 names"),
+        (lambda: ranking_data([[1, 2]], form="scores", weights=[1, 2]), r"weights has shape \(2,\)"),
         (lambda: ranking_data([[1, 2]], form="scores", weights=[-1]), "weights has negative"),
         (lambda: ranking_data([[1, 2]], form="scores", weights=[NAN]), "weights has negative, infinite or NaN"),
-        (lambda: ranking_data([["a", "b"]], form="orders", items=["a"]), "table has 'b' in row 0; items are a"),
+        (lambda: ranking_data([["a", "b"]], form="orders", items=["a"]), "table has 'b' in row 0"),
         (lambda: ranking_data([["a", "b", "a"]], form="orders"), "table lists 'a' twice in row 0"),
         (lambda: ranking_data([["a", "", "b"]], form="orders"), "table has 'b' in row 0 after a gap"),
-        (lambda: ranking_data([[1, 2]], form="scores", weights="n"), "weights='n' names columns; table is list, not"),
+        (lambda: ranking_data([[1, 2]], form="scores", weights="n"), "weights='n' names columns"),
         (lambda: ranking_data([[1, 2]], form="scores", features=["age"]), r"features=\['age'\] names columns"),
-        (lambda: ranking_data([[0, 3]], form="positions"), "positions has 0 at row 0, item 0; the best is 1; if it"),
+        (lambda: ranking_data([[0, 3]], form="positions"), "positions has 0 at row 0, item 0"),
         (lambda: from_comparisons([("a", "a")]), "expected .winner, loser., two different items"),
-        (lambda: from_comparisons([("a", NAN)]), r"pairs has \('a', nan\) at 0; expected .winner, loser."),
+        (lambda: from_comparisons([("a", NAN)]), r"pairs has \('a', nan\) at 0"),
         (lambda: from_comparisons([("a", "b"), ("", "b")]), r"pairs has \('', 'b'\) at 1"),
         (lambda: from_comparisons([("a", "b", "c")]), r"pairs has \('a', 'b', 'c'\) at 0"),
         (lambda: from_comparisons([("a", "b")], items=["b", "c"]), "pairs has 'a' at 0, which items lacks"),
@@ -120,16 +120,14 @@ def test_what_is_wrong_is_named(call, message):
 def test_names_among_numbers_and_a_single_column_are_refused():
     with pytest.raises(TypeError, match="pairs has names and numbers"):
         from_comparisons([("a", 1)])
-    with pytest.raises(TypeError, match="table is a Series, one column of a data frame"):
+    with pytest.raises(TypeError, match="table is a Series"):
         ranking_data(pd.Series([1.0, 2.0]), form="scores")
 
 
 @pytest.mark.parametrize("form", ["scores", "positions"])
 def test_text_is_refused(form):
     for table in ([["a", "b"]], np.array([["a", "b"]]), np.array([["a", 2]], dtype=object), [["a", None]]):
-        with pytest.raises(
-            TypeError, match=r"table has 'a' at row 0, column 0; expected numbers .form='orders' takes names"
-        ):
+        with pytest.raises(TypeError, match=r"table has 'a' at row 0, column 0.*form='orders'"):
             ranking_data(table, form=form)
     with pytest.raises(TypeError, match="table has '1' at row 0, column 0"):
         ranking_data([["1", "2"]], form=form)
@@ -161,7 +159,7 @@ def test_names_and_indices_are_not_mixed():
 
 @pytest.mark.parametrize("table", [["a>b", "b>a"], [1, 2], np.arange(3), "ab"])
 def test_rows_of_orders_are_lists(table):
-    with pytest.raises(TypeError, match="as row 0; expected a list of items, the most preferred first"):
+    with pytest.raises(TypeError, match="as row 0"):
         ranking_data(table, form="orders")
 
 
@@ -178,7 +176,7 @@ def test_comparisons_in_arrays_and_data_frames():
         data = from_comparisons(pairs)
         assert data.items == expected.items
         np.testing.assert_array_equal(data.scores, expected.scores)
-    with pytest.raises(ValueError, match=r"pairs has \('ab',\) at 0; expected .winner, loser."):
+    with pytest.raises(ValueError, match=r"pairs has \('ab',\) at 0"):
         from_comparisons(["ab"])
 
 

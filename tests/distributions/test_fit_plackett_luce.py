@@ -165,7 +165,7 @@ def test_prior_is_as_many_choices_of_every_item() -> None:
 
 def test_not_converged_warns_by_how_much() -> None:
     X, weights = example(8)
-    with pytest.warns(RuntimeWarning, match="did not converge in 2 steps: the largest derivative is"):
+    with pytest.warns(RuntimeWarning, match="in 2 steps: "):
         fit = fit_plackett_luce(X, weights, missing="topk", method="mm", max_iter=2)
     assert not fit.converged
     assert fit.n_iter == 2
@@ -180,9 +180,9 @@ def test_torch_in_torch_out() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="X ties items 0 and 1 in row 0; Plackett-Luce rankings have no ties"):
+    with pytest.raises(ValueError, match="X ties items 0 and 1 in row 0"):
         fit_plackett_luce(np.ones((1, 2)))
-    with pytest.raises(ValueError, match='row 0, item 1; pass missing="interleaving"'):
+    with pytest.raises(ValueError, match=r'row 0, item 1.*missing="interleaving"'):
         fit_plackett_luce(np.array([[1.0, np.nan]]))
     with pytest.raises(ValueError, match="expected one matrix"):
         fit_plackett_luce(np.ones((2, 2, 2)))

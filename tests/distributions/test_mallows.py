@@ -133,11 +133,11 @@ def test_shapes() -> None:
 
 def test_bad_values() -> None:
     mallows = Mallows(torch.tensor([1.0, 2.0, 3.0]), 1.0)
-    with pytest.raises(ValueError, match="value ties items 0 and 2 in row 1; Mallows rankings have no ties"):
+    with pytest.raises(ValueError, match="value ties items 0 and 2 in row 1"):
         mallows.log_prob(torch.tensor([[1.0, 2.0, 3.0], [1.0, 2.0, 1.0]]))
-    with pytest.raises(ValueError, match=r"value has NaN .* row 0, item 1; Mallows rankings are complete"):
+    with pytest.raises(ValueError, match=r"value has NaN .* row 0, item 1"):
         mallows.log_prob(torch.tensor([1.0, math.nan, 2.0]))
-    with pytest.raises(ValueError, match=r"value has shape \(2,\); expected \(..., 3\)"):
+    with pytest.raises(ValueError, match=r"value has shape \(2,\)"):
         mallows.log_prob(torch.tensor([1.0, 2.0]))
     with pytest.raises(ValueError, match="does not broadcast with the batch shape"):
         mallows.expand((2,)).log_prob(torch.rand(5, 3))
@@ -146,12 +146,12 @@ def test_bad_values() -> None:
     with pytest.raises(ValueError, match="center ties items 0 and 1"):
         Mallows(torch.tensor([1.0, 1.0]), 1.0)
     for few in (0, 1):
-        with pytest.raises(ValueError, match=rf"center has shape \({few},\); ranking needs at least 2 items"):
+        with pytest.raises(ValueError, match=rf"center has shape \({few},\)"):
             Mallows(torch.zeros(few), 1.0)
-    with pytest.raises(ValueError, match=r"lam has shape \(3,\), which does not broadcast with the shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"lam has shape \(3,\).* \(2,\)"):
         Mallows(torch.arange(4.0).expand(2, 4), torch.ones(3))
     for lam in (math.nan, torch.tensor([1.0, math.inf])):
-        with pytest.raises(ValueError, match=r"lam has (nan|inf); concentrations must be finite"):
+        with pytest.raises(ValueError, match=r"lam has (nan|inf)"):
             Mallows(torch.tensor([1.0, 2.0]), lam)
     assert Mallows(torch.tensor([1, 2]), torch.tensor(1)).log_prob(torch.tensor([2, 1])).dtype == torch.float32
     with pytest.raises(TypeError, match="center is list"):

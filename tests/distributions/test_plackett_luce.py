@@ -168,19 +168,17 @@ def test_shapes() -> None:
 
 def test_bad_values() -> None:
     law = PlackettLuce(torch.zeros(3))
-    with pytest.raises(
-        ValueError, match="value ties items 0 and 2 in row 0; Plackett-Luce rankings have no ties: break"
-    ):
+    with pytest.raises(ValueError, match="value ties items 0 and 2 in row 0"):
         law.log_prob(torch.tensor([1.0, 2.0, 1.0]))
-    with pytest.raises(ValueError, match=r'value has NaN .* row 1, item 0; pass missing="interleaving"'):
+    with pytest.raises(ValueError, match=r'value has NaN .* row 1, item 0.*missing="interleaving"'):
         law.log_prob(torch.tensor([[1.0, 2.0, 3.0], [N, 2.0, 1.0]]))
-    with pytest.raises(ValueError, match="missing='pairwise' is unknown"):
+    with pytest.raises(ValueError, match="missing='pairwise'"):
         PlackettLuce(torch.zeros(3), missing="pairwise")
     with pytest.raises(ValueError, match="logits"):
         PlackettLuce(torch.tensor([0.0, N]))
-    with pytest.raises(ValueError, match="logits has inf; worths must be finite"):
+    with pytest.raises(ValueError, match="logits has inf"):
         PlackettLuce(torch.tensor([0.0, math.inf]))
-    with pytest.raises(ValueError, match=r"logits has shape \(2, 0\); expected at least one item"):
+    with pytest.raises(ValueError, match=r"logits has shape \(2, 0\)"):
         PlackettLuce(torch.zeros(2, 0))
     with pytest.raises(TypeError, match="expected a floating-point tensor"):
         PlackettLuce(torch.arange(3))

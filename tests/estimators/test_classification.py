@@ -69,7 +69,7 @@ def test_selector_for_many_k_from_one_fit():
     assert several.pairs_.shape == (3, 2, 2)
     assert set(several.get_support(indices=True)) == set(several.pairs_.ravel())
     assert TSPSelector(3, disjoint=True).fit(X, TWO).get_support().sum() == 6
-    with pytest.raises(ValueError, match="ks names 9 pairs; there are 8"):
+    with pytest.raises(ValueError, match="ks names 9 pairs"):
         selector.supports([9])
 
 
@@ -197,29 +197,29 @@ K = kendall_gram(X)
     ("call", "message"),
     [
         (lambda: TopScoringPairs().fit(X, np.zeros(18, int)), "y has one class only, 0;"),
-        (lambda: TopScoringPairs(16).fit(X, TWO), "k=16 is too large; 6 items have 15 pairs"),
-        (lambda: TSPSelector(16).fit(X, TWO), "k=16 is too large; 6 items have 15 pairs"),
-        (lambda: TopScoringPairs().fit(np.where(X > 2, np.nan, X), TWO), r"X has NaN \(an unranked item\) at row"),
-        (lambda: AllPairsMajorityVote(ties="no").fit(X, TWO), "ties='no' is unknown"),
+        (lambda: TopScoringPairs(16).fit(X, TWO), "k=16"),
+        (lambda: TSPSelector(16).fit(X, TWO), "k=16"),
+        (lambda: TopScoringPairs().fit(np.where(X > 2, np.nan, X), TWO), r"X has NaN .* at row"),
+        (lambda: AllPairsMajorityVote(ties="no").fit(X, TWO), "ties='no'"),
         (lambda: KernelFisherDiscriminant().fit(X, ["x"] * 18), "y has one class only, 'x'"),
         (
             lambda: KernelFisherDiscriminant(kernel="kendal").fit(X, TWO),
-            "kernel='kendal' is unknown; choose 'kendall', ",
+            "kernel='kendal'",
         ),
         (lambda: KernelFisherDiscriminant(kernel="precomputed").fit(K[:4], TWO[:4]), "expected a square matrix"),
         (lambda: KernelFisherDiscriminant(kernel="precomputed").fit(K, TWO).predict(K[:, :5]), "X has 5 features, but"),
-        (lambda: GramNormalizer().fit(K[:4]), r"K has shape \(4, 18\); fit takes the square kernel matrix"),
+        (lambda: GramNormalizer().fit(K[:4]), r"K has shape \(4, 18\)"),
         (lambda: GramNormalizer().fit(K + np.eye(18, k=1)), "K is not symmetric"),
         (lambda: GramNormalizer().fit(K).transform(K[:, :5]), "X has 5 features, but GramNormalizer is expecting 18"),
         (lambda: GramNormalizer().fit(K).transform(K[:4]), "scaling rows that are not the training samples needs self"),
-        (lambda: GramNormalizer().fit(K).transform(K[:4], np.ones(3)), r"self_kernel has shape \(3,\); K has 4 rows"),
+        (lambda: GramNormalizer().fit(K).transform(K[:4], np.ones(3)), r"self_kernel has shape \(3,\)"),
         (lambda: GramNormalizer().fit(K).transform(K[:4], np.nan), "self_kernel has NaN or infinite entries"),
         (lambda: GramNormalizer().fit(K).transform(K[:4], 0.0), "self_kernel of row 0 is 0, too small beside"),
         (lambda: GramNormalizer(center=False).fit(K).transform(K[:4], -1.0), "self_kernel of row 0 is -1, too small"),
         (lambda: GramNormalizer().fit(-K), "K of sample 0 is -1, too small beside"),
         (
             lambda: KernelFisherDiscriminant(kernel=lambda A, B: A[:2] @ B[:2].T).fit(X, TWO),
-            r"kernel gave a matrix of shape \(2, 2\); expected \(18, 18\)",
+            r"kernel gave a matrix of shape \(2, 2\)",
         ),
     ],
 )

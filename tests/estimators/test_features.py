@@ -46,9 +46,9 @@ def test_a_linear_model_on_them_is_one_with_the_kernel():
 
 
 def test_refuses():
-    with pytest.raises(ValueError, match="variant='c' is unknown"):
+    with pytest.raises(ValueError, match="variant='c'"):
         KendallFeatures(variant="c").fit_transform(VOTES)
     with pytest.raises(ValueError, match=r"1 feature\(s\) .* while a minimum of 2 is required"):
         KendallFeatures().fit(VOTES[["soup"]])
-    with pytest.raises(ValueError, match=r"X has NaN \(an unranked item\) at row 0, item 1; complete or drop"):
+    with pytest.raises(ValueError, match=r"X has NaN .* at row 0, item 1"):
         KendallFeatures().fit(VOTES.where(VOTES > 1))

@@ -91,9 +91,9 @@ def test_gaussian_mixture_of_a_gram_matrix():
 
 def test_warns_and_refuses():
     X = two_groups()
-    with pytest.warns(ConvergenceWarning, match="EM did not converge in 1 iterations"):
+    with pytest.warns(ConvergenceWarning, match="in 1 iterations"):
         assert not MallowsMixture(2, max_iter=1, random_state=0).fit(X).converged_
-    with pytest.raises(ValueError, match="n_components=0 is too small"):
+    with pytest.raises(ValueError, match="n_components=0"):
         MallowsMixture(0).fit(X)
     with pytest.raises(ValueError, match="tied items in row 0"):
         MallowsMixture().fit(np.zeros((3, 4)))

@@ -108,7 +108,7 @@ def test_cost_of_ties_decides_whether_it_is_a_kernel(tie_penalty, eigenvalues):
     if tie_penalty:
         np.testing.assert_allclose(mallows_gram(X, tie_penalty=tie_penalty), exponential, rtol=1e-15)
     else:
-        with pytest.raises(ValueError, match=r"tie_penalty=0 is out of range; it must be at least 0.25: below"):
+        with pytest.raises(ValueError, match="tie_penalty=0"):
             mallows_gram(X, tie_penalty=tie_penalty)
 
 
@@ -135,7 +135,7 @@ def test_no_rankings(function, kind):
 @pytest.mark.parametrize("n", [0, 1])
 @pytest.mark.parametrize("function", [kendall_gram, kendall_distance, mallows_gram, pair_counts])
 def test_fewer_than_two_items(function, n):
-    with pytest.raises(ValueError, match=rf"X has shape \(3, {n}\), {n} item\(s\) a row; .* at least 2 items"):
+    with pytest.raises(ValueError, match=rf"X has shape \(3, {n}\), {n} item\(s\) a row"):
         function(np.zeros((3, n)))
 
 

@@ -54,7 +54,7 @@ def test_unranked_items_still_raise_at_run_time(backend):
     X = scores(5, 9)
     gram(X)
     X[3, 4] = math.nan
-    with pytest.raises(ValueError, match=r"X has NaN \(an unranked item\) at row 3, item 4"):
+    with pytest.raises(ValueError, match=r"X has NaN .* at row 3, item 4"):
         gram(X)
     X[3, 4] = 0
     torch.testing.assert_close(gram(X), kendall_gram(X), rtol=0, atol=1e-15)
@@ -73,7 +73,7 @@ def test_mallows_gram_with_a_learnable_concentration(backend):
         value.backward()
         results.append((value.detach(), lam.grad))
     torch.testing.assert_close(results[1], results[0], rtol=1e-12, atol=0)
-    with pytest.raises(ValueError, match=r"lam=-0.5 is out of range"):
+    with pytest.raises(ValueError, match=r"lam=-0.5"):
         compiled(loss, backend)(X, torch.tensor(-0.5, requires_grad=True))
     with pytest.raises(ValueError, match="X has NaN"):
         compiled(loss, backend)(torch.full((2, 3), math.nan), lam)
@@ -150,7 +150,7 @@ def test_fake_cuda_tensors(dtype, missing):
 def test_fake_cuda_tensors_are_checked():
     with FakeTensorMode():
         X = torch.empty(3, 10, device="cuda")
-        with pytest.raises(ValueError, match="X is on cuda:0 and Y on cpu; move one of them"):
+        with pytest.raises(ValueError, match="X is on cuda:0 and Y on cpu"):
             kendall_gram(X, torch.empty(3, 10))
         with pytest.raises(ValueError, match="X ranks 10 items and Y ranks 9"):
             kendall_gram(X, X[:, :9])

@@ -262,5 +262,5 @@ def test_vmap_of_hard_counts_is_a_stack_of_calls(function):
 def test_unranked_items_are_named_under_vmap_too():
     many = torch.stack([X, X])
     many[1, 2, 3] = math.nan
-    with pytest.raises(ValueError, match=r"X has NaN \(an unranked item\) at batch \(1,\), row 2, item 3"):
+    with pytest.raises(ValueError, match=r"X has NaN .* at batch \(1,\), row 2, item 3"):
         vmap(kendall_gram)(many)

@@ -97,14 +97,14 @@ def test_layouts_without_warnings():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: partial_kendall_gram([[0, 5]], n_items=5), ValueError, "orders has 5 at row 0, place 1; expected"),
+        (lambda: partial_kendall_gram([[0, 5]], n_items=5), ValueError, "orders has 5 at row 0, place 1"),
         (lambda: partial_kendall_gram([[0]], [[1, 1]], n_items=5), ValueError, "orders2 lists item 1 twice in row 0"),
-        (lambda: partial_kendall_gram([[0]], n_items=1), ValueError, "n_items=1 is too small"),
-        (lambda: partial_kendall_gram([[0]], n_items=5, kind="best"), ValueError, "kind has 'best'; choose one of"),
+        (lambda: partial_kendall_gram([[0]], n_items=1), ValueError, "n_items=1"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, kind="best"), ValueError, "kind has 'best'"),
         (
             lambda: partial_kendall_gram([[0]], n_items=5, kind=["topk"] * 2),
             ValueError,
-            "kind has 2 words; expected one",
+            "kind has 2 words",
         ),
         (lambda: partial_kendall_gram([[0]], n_items=5, kind=[["topk"]]), ValueError, r"kind has shape \(1, 1\)"),
         (
@@ -113,10 +113,10 @@ def test_layouts_without_warnings():
             "kind2 is for orders2, which is None",
         ),
         (lambda: partial_kendall_gram([[0]], [[0]], n_items=5, kind=["topk"]), ValueError, "pass kind2 for those of"),
-        (lambda: partial_kendall_gram([[0]], n_items=2**64), ValueError, "n_items=18446744073709551616 is too large"),
-        (lambda: partial_kendall_gram([[0]], n_items=5, workspace=0), ValueError, "workspace=0 is too small"),
+        (lambda: partial_kendall_gram([[0]], n_items=2**64), ValueError, "n_items=18446744073709551616"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, workspace=0), ValueError, "workspace=0"),
         (lambda: partial_kendall_gram(np.array([[0.5]]), n_items=5), TypeError, "orders has dtype"),
-        (lambda: partial_kendall_gram([[0]], n_items=5, variant="c"), ValueError, "variant='c' is unknown"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, variant="c"), ValueError, "variant='c'"),
     ],
 )
 def test_refusals(call, error, message):

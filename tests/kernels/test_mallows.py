@@ -70,7 +70,7 @@ def test_limit_of_full_concentration_is_equality():
 
 def test_infinite_lam_is_refused():
     for lam in (math.inf, torch.tensor(math.inf, dtype=torch.float64)):
-        with pytest.raises(ValueError, match="lam=inf is out of range"):
+        with pytest.raises(ValueError, match="lam=inf"):
             mallows_gram([[1, 2, 3], [3, 2, 1]], lam=lam)
 
 

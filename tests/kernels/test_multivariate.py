@@ -67,24 +67,24 @@ def test_positive_semi_definite():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"X": X, "weights": [0.5, 0.7, -0.2]}, ValueError, r"weights\[2\]=-0\.2 is out of range"),
-        ({"X": X, "weights": [0.5, math.nan, 0.5]}, ValueError, r"weights\[1\]=nan is out of range"),
-        ({"X": X, "weights": [0.5, 0.2, 0.2]}, ValueError, r"weights add up to 0\.8999.*; they must add up to 1"),
+        ({"X": X, "weights": [0.5, 0.7, -0.2]}, ValueError, r"weights\[2\]=-0\.2"),
+        ({"X": X, "weights": [0.5, math.nan, 0.5]}, ValueError, r"weights\[1\]=nan"),
+        ({"X": X, "weights": [0.5, 0.2, 0.2]}, ValueError, r"weights add up to 0\.8999"),
         ({"X": X, "weights": [0.5, 0.5]}, ValueError, r"weights has shape \(2,\) .* expected 3 real numbers"),
-        ({"X": X, "weights": [[0.5, 0.5, 0.0]]}, TypeError, r"weights\[0\] must be a number, got list"),
+        ({"X": X, "weights": [[0.5, 0.5, 0.0]]}, TypeError, r"weights\[0\] must .* list"),
         ({"X": X, "weights": torch.ones(1, 3) / 3}, ValueError, r"weights has shape \(1, 3\)"),
         ({"X": X, "weights": 1.0}, ValueError, r"weights has shape \(\)"),
         ({"X": X, "weights": "abc"}, TypeError, "weights has dtype <U3"),
-        ({"X": X, "kernel": "kendall"}, TypeError, "kernel is 'kendall'; expected a function"),
-        ({"X": X, "kernel": 3}, TypeError, "kernel is 3; expected a function of two sets of scores, or a list"),
-        ({"X": X, "kernel": [kendall_gram, None, 3]}, TypeError, "kernel has None for part 1; expected a function"),
+        ({"X": X, "kernel": "kendall"}, TypeError, "kernel is 'kendall'"),
+        ({"X": X, "kernel": 3}, TypeError, "kernel is 3"),
+        ({"X": X, "kernel": [kendall_gram, None, 3]}, TypeError, "kernel has None for part 1"),
         ({"X": X, "kernel": lambda x, y: np.zeros(3)}, ValueError, r"the kernel of part 0 gives shape \(3,\)"),
         ({"X": [X[0], X[1] * math.nan]}, ValueError, r"part 1: X has NaN .* at row 0, item 0"),
         ({"X": X, "Y": Y[:2]}, ValueError, "3 parts of X and 2 parts of Y"),
         ({"X": X, "kernel": [kendall_gram]}, ValueError, "3 parts of X and 1 kernels"),
         ({"X": []}, ValueError, "X has no parts"),
-        ({"X": X[0]}, TypeError, "X is a ndarray; expected a list of p parts"),
-        ({"X": X, "Y": TENSORS[0]}, TypeError, "Y is a Tensor; expected a list of p parts"),
+        ({"X": X[0]}, TypeError, "X is a ndarray"),
+        ({"X": X, "Y": TENSORS[0]}, TypeError, "Y is a Tensor"),
         ({"X": [X[0], X[1][:5]]}, ValueError, "part 1 compares 5 with 5 rankings, part 0 6 with 6"),
         ({"X": X, "Y": [Y[0], Y[0], Y[2]]}, ValueError, "X ranks 4 items and Y ranks 7"),
     ],
@@ -115,9 +115,9 @@ def test_matrices_are_cut_at_sizes():
     np.testing.assert_allclose(kernel(side, other), kernel(X, Y), rtol=0, atol=1e-15)
     assert kernel(side[0], other[1]) == pytest.approx(kernel(X, Y)[0, 1])
     torch.testing.assert_close(kernel(torch.from_numpy(side)), kernel(TENSORS))
-    with pytest.raises(ValueError, match=r"X has 5 columns; sizes=\[7, 4, 12\] needs 23"):
+    with pytest.raises(ValueError, match=r"X has 5 columns.*sizes="):
         kernel(side[:, :5])
-    with pytest.raises(TypeError, match=r"construct the kernel with sizes=\[n_1, \.\.\., n_p\]"):
+    with pytest.raises(TypeError, match="sizes="):
         module()(side)
 
 
@@ -164,7 +164,7 @@ def test_settings_duplicates_and_state():
 
 def test_matrices_need_sizes():
     for sides, name in (((np.hstack(X),), "X"), ((X, np.hstack(Y)), "Y")):
-        with pytest.raises(TypeError, match=f"{name} is one matrix; pass a list of parts, or construct"):
+        with pytest.raises(TypeError, match=f"{name} is one matrix"):
             module()(*sides)
 
 
@@ -185,7 +185,7 @@ def test_weights_may_be_integers():
         ),
         (lambda: module(weights=[0.5, 0.5, 0.0]), ValueError, "a learnable weight has to be above 0"),
         (lambda: module(weights=[0.5, 0.5]), ValueError, r"weights has shape \(2,\)"),
-        (lambda: module(sizes=[3, 0, 2]), ValueError, r"sizes\[1\]=0 is too small"),
+        (lambda: module(sizes=[3, 0, 2]), ValueError, r"sizes\[1\]=0"),
         (lambda: module(sizes=[3, 2, 2.5]), TypeError, r"sizes\[2\] must be an integer"),
         (lambda: module(sizes=[3]), ValueError, "sizes has 1 entries for 3 kernels"),
     ],

@@ -144,24 +144,24 @@ def test_gradients_at_zero_feature_vectors_are_finite():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: center_gram(np.ones((2, 3))), ValueError, r"K has shape \(2, 3\); expected a square matrix"),
-        (lambda: center_gram(np.ones(3)), ValueError, r"K has shape \(3,\); expected a square matrix"),
-        (lambda: center_gram(np.ones((2, 3)), np.eye(4)), ValueError, "K has 3 columns and K_train 4; both stand for"),
-        (lambda: center_gram(np.ones((2, 3)), np.ones((3, 2))), ValueError, r"K_train has shape \(3, 2\); .* a square"),
+        (lambda: center_gram(np.ones((2, 3))), ValueError, r"K has shape \(2, 3\)"),
+        (lambda: center_gram(np.ones(3)), ValueError, r"K has shape \(3,\)"),
+        (lambda: center_gram(np.ones((2, 3)), np.eye(4)), ValueError, "K has 3 columns and K_train 4"),
+        (lambda: center_gram(np.ones((2, 3)), np.ones((3, 2))), ValueError, r"K_train has shape \(3, 2\)"),
         (
             lambda: center_gram(np.eye(2, dtype=int)),
             TypeError,
-            "K has dtype torch.int64; expected a Gram matrix of",
+            r"K has dtype torch.int64",
         ),
         (lambda: center_gram(np.eye(2), np.eye(2, dtype=int)), TypeError, "K_train has dtype torch.int64"),
-        (lambda: normalize_gram(np.ones((2, 3))), ValueError, r"K has shape \(2, 3\); expected a square matrix"),
-        (lambda: normalize_gram(np.ones((2, 3)), np.ones(3)), ValueError, r"rows has shape \(3,\); .* needs 2 squared"),
+        (lambda: normalize_gram(np.ones((2, 3))), ValueError, r"K has shape \(2, 3\)"),
+        (lambda: normalize_gram(np.ones((2, 3)), np.ones(3)), ValueError, r"rows has shape \(3,\)"),
         (
             lambda: normalize_gram(np.ones((2, 3)), np.ones(2)),
             ValueError,
-            r"columns has shape \(2,\); .* needs 3",
+            r"columns has shape \(2,\)",
         ),
-        (lambda: normalize_gram(np.eye(2, dtype=complex)), TypeError, "K has dtype complex128; expected a Gram matrix"),
+        (lambda: normalize_gram(np.eye(2, dtype=complex)), TypeError, "K has dtype complex128"),
     ],
 )
 def test_refusals(call, error, message):
@@ -171,5 +171,5 @@ def test_refusals(call, error, message):
 
 def test_a_block_taken_for_a_gram_matrix_is_refused():
     block = NEW[:3] @ TRAIN[:3].T
-    with pytest.raises(ValueError, match="K is not symmetric; for new against training rows pass K_train"):
+    with pytest.raises(ValueError, match="K is not symmetric"):
         center_gram(block)

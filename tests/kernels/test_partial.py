@@ -163,22 +163,22 @@ def test_kinds_broadcast_over_batch_dimensions():
         (lambda X: kendall_gram(X, kind="topk"), "kind is for missing='interleaving' or 'topk'"),
         (
             lambda X: kendall_gram(X, missing="topk", kind=["topk"]),
-            "kind has 1 words; expected one for each of 2",
+            "kind has 1 words",
         ),
-        (lambda X: kendall_gram(X, missing="topk", kind=["topk", "x"]), "kind has 'x' for row 1; choose one of"),
+        (lambda X: kendall_gram(X, missing="topk", kind=["topk", "x"]), "kind has 'x' for row 1"),
         (
             lambda X: kendall_gram(X, X, missing="topk", kind_y="best"),
-            "kind_y has 'best'; choose one of 'interleaving', 'topk'",
+            "kind_y has 'best'",
         ),
         (
             lambda X: kendall_gram(X, missing="topk", kind=[["topk", "topk"], ["topk", None]]),
-            r"kind has None for row \(1, 1\); choose",
+            r"kind has None for row \(1, 1\)",
         ),
         (
             lambda X: kendall_gram(X, missing="topk", kind=[["topk", "topk"], ["topk"]]),
             "kind has rows of different leng",
         ),
-        (lambda X: kendall_gram(X, missing="topk", kind=torch.ones(2)), "kind has 1.0 for row 0; choose one of"),
+        (lambda X: kendall_gram(X, missing="topk", kind=torch.ones(2)), r"kind has 1.0 for row 0"),
         (
             lambda X: kendall_gram(np.stack([X, X]), missing="topk", kind=[["topk", "topk"]] * 3),
             r"batch dimensions \(3,\) of kind and \(3,\) of kind_y do not broadcast with \(2,\)",
@@ -188,7 +188,7 @@ def test_kinds_broadcast_over_batch_dimensions():
         (lambda X: kendall_distance(X, missing="topk", tie_penalty=0.5), "tie_penalty=0.25"),
         (
             lambda X: kendall_gram(X, missing="listwise"),
-            "missing='listwise' is unknown; choose one of 'raise'",
+            "missing='listwise'",
         ),
     ],
 )

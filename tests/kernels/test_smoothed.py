@@ -185,28 +185,28 @@ UNRANKED = np.array([[1.0, 2.0], [3.0, np.nan]])
 @pytest.mark.parametrize("function", [smoothed_kendall_gram, smoothed_features])
 @pytest.mark.parametrize("window", [0, 0.0, -1, math.nan, math.inf, torch.tensor(0.0), torch.tensor(math.nan)])
 def test_windows_that_are_refused(function, window):
-    with pytest.raises(ValueError, match=r"window=.* is out of range; it must be positive and finite"):
+    with pytest.raises(ValueError, match="window="):
         function(X, window=window)
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"window": "wide"}, TypeError, "window must be a number, got str 'wide'"),
-        ({"window": True}, TypeError, "window must be a number, got bool True"),
+        ({"window": "wide"}, TypeError, r"window must .* 'wide'"),
+        ({"window": True}, TypeError, r"window must .* True"),
         ({"window": torch.ones(2)}, ValueError, r"window has shape \(2,\) .* expected one floating-point number"),
-        ({"window": torch.tensor(1)}, ValueError, "dtype torch.int64; expected one floating-point number"),
+        ({"window": torch.tensor(1)}, ValueError, r"dtype torch.int64"),
         (
             {"window": 1, "noise": "cauchy"},
             ValueError,
-            "noise='cauchy' is unknown; choose one of 'uniform', 'gaussian'",
+            "noise='cauchy'",
         ),
         (
             {"window": 1, "method": "fast"},
             ValueError,
-            "method='fast' is unknown; choose one of 'auto', 'exact', 'sweep'",
+            "method='fast'",
         ),
-        ({"window": 1, "workspace": 5}, ValueError, "workspace=5 is too small"),
+        ({"window": 1, "workspace": 5}, ValueError, "workspace=5"),
         ({"window": 1, "n_samples": 5}, ValueError, "method='exact' draws nothing: n_samples"),
         ({"window": 1, "estimator": "paired"}, ValueError, "are for method='monte_carlo'"),
         (
@@ -225,9 +225,9 @@ def test_other_refusals(arguments, error, message):
 @pytest.mark.parametrize("method", ["exact", "reference", "sweep", "auto", "monte_carlo"])
 def test_unranked_items_are_named(method):
     settings = {"window": 1.0, "method": method, "n_samples": 2 if method == "monte_carlo" else None}
-    with pytest.raises(ValueError, match=r"X has NaN \(an unranked item\) at row 1, item 1; .* complete or drop"):
+    with pytest.raises(ValueError, match=r"X has NaN .* at row 1, item 1"):
         smoothed_kendall_gram(UNRANKED, **settings)
-    with pytest.raises(ValueError, match=r"Y has NaN \(an unranked item\) at batch \(1,\), row 1, item 1"):
+    with pytest.raises(ValueError, match=r"Y has NaN .* at batch \(1,\), row 1, item 1"):
         smoothed_kendall_gram(np.ones((2, 2)), np.stack([X[:, :2], UNRANKED]), **settings)
     with pytest.raises(ValueError, match="X has NaN"):
         smoothed_features(UNRANKED, window=1.0)

@@ -142,7 +142,7 @@ def test_under_compile_values_are_still_checked():
         function(X, window).backward()
         results.append((X.grad, window.grad))
     torch.testing.assert_close(results[1], results[0], rtol=0, atol=1e-14)
-    with pytest.raises(ValueError, match=r"window=-1\.0 is out of range"):
+    with pytest.raises(ValueError, match=r"window=-1\.0"):
         compiled(scores(4, 6), number(-1.0))
     with pytest.raises(ValueError, match="X has NaN"):
         compiled(torch.full((4, 6), math.nan, dtype=torch.float64, requires_grad=True), number(1.0))

@@ -48,7 +48,7 @@ def test_weights_of_silhouettes_count_as_copies():
     ("distances", "labels", "error", "message"),
     [
         (np.zeros((3, 2)), [0, 1, 1], ValueError, r"distances have shape \(3, 2\)"),
-        (np.zeros((3, 3)), [0, 1], ValueError, r"labels have shape \(2,\); expected \(3,\)"),
+        (np.zeros((3, 3)), [0, 1], ValueError, r"labels have shape \(2,\)"),
         (np.zeros((3, 3)), [0, 0, 0], ValueError, "labels name 1 clusters of 3 rows"),
         (np.zeros((3, 3)), [0, 1, 2], ValueError, "labels name 3 clusters of 3 rows"),
         (np.zeros((3, 3)), [0.0, 1.0, 1.0], TypeError, "labels have dtype torch.float64"),
@@ -56,14 +56,14 @@ def test_weights_of_silhouettes_count_as_copies():
             np.zeros((3, 3)),
             ["a", "b", "b"],
             TypeError,
-            r"labels has dtype <U1; expected integers .*np.unique\(labels, ",
+            "labels has dtype <U1",
         ),
         (np.full((3, 3), np.nan), [0, 1, 1], ValueError, r"distances\[0, 0\] is nan"),
         (
             np.eye(3) - 0.5 * np.eye(3, k=1),
             [0, 1, 1],
             ValueError,
-            r"distances\[0, 1\] is -0.5; .* similarities; kendall_",
+            r"distances\[0, 1\] is -0.5",
         ),
     ],
 )
@@ -114,7 +114,7 @@ def test_clear_groups_are_stable():
         return model.predict(X)
 
     assert bootstrap_stability(cluster, np.ones(20), repeats=5, adjusted=True, generator=draws).tolist() == [1] * 5
-    with pytest.raises(ValueError, match="repeats=0 is too small"):
+    with pytest.raises(ValueError, match="repeats=0"):
         bootstrap_stability(cluster, np.ones(20), repeats=0)
 
 

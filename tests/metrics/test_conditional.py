@@ -76,10 +76,10 @@ def test_infinite_scores_and_integer_labels_beyond_doubles():
     ("arguments", "error", "message"),
     [
         (([1, 2], [1, 2, 3]), ValueError, r"labels have shape \(2,\) and scores \(3,\)"),
-        (([[[1]]], [[[1]]]), ValueError, r"labels have shape \(1, 1, 1\); expected \(edges,\)"),
+        (([[[1]]], [[[1]]]), ValueError, r"labels have shape \(1, 1, 1\)"),
         (([1, 2], [math.nan, 1]), ValueError, "scores have NaN at edge 0"),
         (([1, math.nan], [1, 1]), ValueError, "labels have NaN at edge 1"),
-        (([1, 2], [1, 2], [0, -1]), ValueError, r"groups\[1\] is -1; queries are numbered from 0"),
+        (([1, 2], [1, 2], [0, -1]), ValueError, r"groups\[1\] is -1"),
         (([1, 2], [1, 2], [0]), ValueError, r"groups have shape \(1,\)"),
         (([1, 2], [1, 2], [0.0, 1]), TypeError, "groups have dtype torch.float64"),
         (([1, 2j], [1, 2]), TypeError, "labels has dtype complex128"),

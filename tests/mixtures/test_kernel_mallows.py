@@ -158,9 +158,9 @@ def test_loads_what_another_saved():
 
 
 def test_refuses_many_items_and_no_ridge():
-    with pytest.raises(ValueError, match="n_items=8 is too large: the normaliser is a sum over all rankings, 40320"):
+    with pytest.raises(ValueError, match=r"n_items=8 .* 40320"):
         KernelMallowsMixture(8, 2)
-    with pytest.raises(ValueError, match="ridge=0 is out of range"):
+    with pytest.raises(ValueError, match="ridge=0"):
         KernelMallowsMixture(4, 2, ridge=0)
     with pytest.raises(ValueError, match="tied items in row 0"):
         KernelMallowsMixture(3, 2).fit(np.zeros((2, 3)))

@@ -49,7 +49,7 @@ def test_no_new_rows_have_no_probabilities(model):
     assert fitted.predict_proba(torch.from_numpy(X[:0])).shape == (0, 2)
     with pytest.raises(ValueError, match="X has no rows"):
         fitted.bic(X[:0])
-    with pytest.raises(ValueError, match=r"shape \(0, 4\); at least one is needed"):
+    with pytest.raises(ValueError, match=r"shape \(0, 4\)"):
         fitted.fit(X[:0])
 
 
@@ -105,9 +105,7 @@ def test_iterations_are_those_of_em(seed):
     X = distinct(random_scores(rng, "total", 12, 4))
     weights, start = rng.random(len(X)), rng.integers(0, 2, len(X))
     model = MallowsMixture(4, 2, init=torch.from_numpy(start), max_iter=6, tol=0)
-    with pytest.warns(
-        ConvergenceWarning, match=r"EM did not converge in 6 iterations: the last one gained [\d.e-]+ in log-likelihood"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"in 6 iterations: .* [\d.e-]+ in log-likelihood"):
         fit = model.fit(X, weights)
     shares = weights * (0.9 * (start == np.arange(2)[:, None]) + 0.05)
     trace = []
@@ -225,7 +223,7 @@ def test_responsibilities_far_apart_are_no_nan():
 
 def test_equal_rankings_are_capped_with_a_warning():
     model = MallowsMixture(3, 1, max_lam=20.0)
-    with pytest.warns(UserWarning, match=r"components \[0\] hold equal rankings only.*capped at max_lam=20"):
+    with pytest.warns(UserWarning, match=r"components \[0\].*max_lam=20"):
         model.fit(np.array([[0.0, 1.0, 2.0]] * 4))
     assert model.lam.tolist() == pytest.approx([20.0])
 
@@ -269,9 +267,9 @@ def test_state_dict_kind_and_dtype(tmp_path):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.array([[1.0, 2.0, np.nan]]), "NaN \\(an unranked item\\) at row 0, item 2"),
+        (np.array([[1.0, 2.0, np.nan]]), r"NaN .* at row 0, item 2"),
         (np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 2.0]]), r"tied items in row 1: \[1.0, 1.0, 2.0\]"),
-        (np.zeros((2, 4)), r"shape \(2, 4\); expected \(rankings, 3\)"),
+        (np.zeros((2, 4)), r"shape \(2, 4\)"),
         (np.zeros((0, 3)), "at least one is needed"),
         (np.full((1, 3), "a"), "dtype <U1"),
     ],
@@ -291,7 +289,7 @@ def test_refuses_settings_and_weights():
     ):
         with pytest.raises(ValueError, match=message):
             MallowsMixture(3, 2, **settings)
-    with pytest.raises(ValueError, match="n_components=0 is too small"):
+    with pytest.raises(ValueError, match="n_components=0"):
         MallowsMixture(3, 0)
     with pytest.raises(ValueError, match="has -1 for row 0"):
         MallowsMixture(3, 2).fit(X, np.array([-1.0, 1, 1, 1, 1, 1]))

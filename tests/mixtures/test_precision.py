@@ -124,7 +124,7 @@ def test_mmpl_in_half_precision(cast):
     assert torch.equal(rounded.predict(given, method="mixture"), same.predict(given.float(), method="mixture"))
     assert torch.equal(rounded.predict(given), same.predict(given.float()))
     assert float(rounded.sigma.detach()) == pytest.approx(0.02, rel=0.02)
-    with pytest.raises(TypeError, match=rf"X has dtype torch.float32 and the model {dtype}; pass X.to"):
+    with pytest.raises(TypeError, match=rf"X has dtype torch.float32 and the model {dtype}"):
         rounded(FEATURES)
 
 
@@ -144,7 +144,7 @@ def test_rounded_states_are_loaded_in_float64():
 def test_a_tree_takes_features_of_any_dtype_and_no_other_for_itself():
     tree = rank_tree(FEATURES, X.float(), 2, seed=0)
     assert torch.equal(tree.predict(FEATURES.double()), tree.predict(FEATURES))
-    with pytest.raises(TypeError, match=r"device is torch\.float16; a tree keeps its dtypes"):
+    with pytest.raises(TypeError, match=r"device is torch\.float16"):
         tree.to(torch.float16)
 
 

@@ -95,11 +95,11 @@ def test_weights_are_the_heights_of_bars():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: plot_gram(np.ones((2, 3))), ValueError, r"K has shape \(2, 3\); expected a square matrix"),
-        (lambda: plot_gram(np.ones((0, 0))), ValueError, r"K has shape \(0, 0\); there is nothing to draw"),
+        (lambda: plot_gram(np.ones((2, 3))), ValueError, r"K has shape \(2, 3\)"),
+        (lambda: plot_gram(np.ones((0, 0))), ValueError, r"K has shape \(0, 0\)"),
         (lambda: plot_gram([["a"]]), TypeError, "K has dtype"),
         (lambda: plot_gram(torch.ones(2, 2, dtype=torch.complex64)), TypeError, "expected real numbers"),
-        (lambda: plot_gram(np.eye(3), [0, 1]), ValueError, r"labels has shape \(2,\); expected \(3,\)"),
+        (lambda: plot_gram(np.eye(3), [0, 1]), ValueError, r"labels has shape \(2,\)"),
         (lambda: plot_gram(np.eye(2), [0, np.nan]), ValueError, "labels has NaN for row 1"),
         (lambda: plot_silhouette([[0.1]], [0]), ValueError, "expected 1 dimension"),
         (lambda: plot_silhouette([], []), ValueError, "nothing to draw"),

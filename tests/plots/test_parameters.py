@@ -98,18 +98,18 @@ def test_what_is_uncertain_without_bounds_is_hollow():
     [
         (lambda: plot_parameters([1, 2], [1]), ValueError, "they must agree"),
         (lambda: plot_parameters([1, 2], [1, -1]), ValueError, "errors has -1"),
-        (lambda: plot_parameters([1, 2], names=["a"]), ValueError, "names has 1 names; there are 2 parameters"),
-        (lambda: plot_parameters([1, 2], level=2), ValueError, "level=2 is out of range"),
+        (lambda: plot_parameters([1, 2], names=["a"]), ValueError, "names has 1 names"),
+        (lambda: plot_parameters([1, 2], level=2), ValueError, "level=2"),
         (lambda: plot_parameters([]), ValueError, "nothing to draw"),
         (lambda: plot_parameters({}), ValueError, "empty mapping"),
         (lambda: plot_parameters({"a": [1], "b": [1, 2]}), ValueError, "b has 2 parameters, another 1"),
-        (lambda: plot_parameters({"a": [1]}, {"b": [1]}), ValueError, r"errors has \['b'\]; fit has \['a'\]"),
+        (lambda: plot_parameters({"a": [1]}, {"b": [1]}), ValueError, r"errors has \['b'\]"),
         (
             lambda: plot_parameters(torchrank.fit_mallows(X), [1]),
             ValueError,
-            "errors are for arrays; fit is a MallowsFit",
+            "errors are for arrays",
         ),
-        (lambda: plot_parameters(torchrank.KernelKMeans(2)), TypeError, "fit is a KernelKMeans; expected a fitted"),
+        (lambda: plot_parameters(torchrank.KernelKMeans(2)), TypeError, "fit is a KernelKMeans"),
         (lambda: plot_parameters(["a"]), TypeError, "fit has dtype"),
     ],
 )

@@ -108,7 +108,7 @@ def test_masks_are_refused_everywhere(call):
 
 @pytest.mark.parametrize("form", [scipy.sparse.csr_array, scipy.sparse.coo_matrix])
 def test_sparse_matrices_are_called_by_name(form):
-    with pytest.raises(TypeError, match=r"X is a sparse matrix of SciPy; pass X.toarray\(\)"):
+    with pytest.raises(TypeError, match="X is a sparse matrix of SciPy"):
         kendall_gram(form(np.eye(3)))
 
 
@@ -117,7 +117,7 @@ def test_lists_of_tensors_are_stacked_and_keep_their_kind():
     gram = smoothed_kendall_gram(rows, window=1.5)
     assert isinstance(gram, torch.Tensor)
     assert gram.requires_grad
-    with pytest.raises(ValueError, match=r"X is a list of tensors of shapes \[\(3,\), \(2,\)\]; expected"):
+    with pytest.raises(ValueError, match=r"X is a list of tensors of shapes \[\(3,\), \(2,\)\]"):
         kendall_gram([torch.ones(3), torch.ones(2)])
 
 

@@ -49,10 +49,10 @@ def test_orders_of_any_length_keep_their_rows():
 @pytest.mark.parametrize(
     ("orders", "n_items", "message"),
     [
-        ([[0, 1, 0]], None, "orders lists item 0 twice in row 0; each item can be placed once"),
-        ([[0, 1], [0, 5]], 2, "orders has 5 at row 1, place 1; expected an item from 0 to 1, or -1 as padding"),
-        ([[0, -2]], None, "orders has -2 at row 0, place 1; expected an item from 0 to 0, or -1 as padding"),
-        ([[0, 1], [1, -1, 0]], None, "orders has padding before the end of row 1, at place 1; -1 may only follow"),
+        ([[0, 1, 0]], None, "orders lists item 0 twice in row 0"),
+        ([[0, 1], [0, 5]], 2, "orders has 5 at row 1, place 1"),
+        ([[0, -2]], None, "orders has -2 at row 0, place 1"),
+        ([[0, 1], [1, -1, 0]], None, "orders has padding before the end of row 1, at place 1"),
         ([[-1, 0]], None, "orders has padding before the end of row 0, at place 0"),
     ],
 )
@@ -66,22 +66,22 @@ def test_wrong_orders_are_refused_by_row_and_item(orders, n_items, message):
 @pytest.mark.parametrize(
     ("orders", "n_items", "error", "message"),
     [
-        (np.zeros((2, 2)), None, TypeError, "orders has dtype torch.float64; expected integer item indices"),
-        ([[0.5, 1.0]], None, TypeError, "orders has dtype float64 in row 0; expected integer item indices"),
+        (np.zeros((2, 2)), None, TypeError, r"orders has dtype torch.float64"),
+        ([[0.5, 1.0]], None, TypeError, "orders has dtype float64 in row 0"),
         (
             [["a"]],
             None,
             TypeError,
-            r"orders has dtype <U1 in row 0; .*ranking_data\(orders, form='orders'\) takes names",
+            r"orders has dtype <U1 in row 0.*form='orders'",
         ),
         (np.array([[True, False]]), None, TypeError, "orders has dtype torch.bool"),
         (np.array([[0, None]], object), None, TypeError, "orders has dtype object"),
-        (np.array([2, 0, 1]), None, ValueError, r"orders has shape \(3,\); expected \(rankings, places\)"),
+        (np.array([2, 0, 1]), None, ValueError, r"orders has shape \(3,\)"),
         ([2, 0, 1], None, ValueError, "orders"),
         ([[[0, 1]]], None, ValueError, "orders"),
         (None, None, TypeError, "orders"),
-        ([[0, 1]], -1, ValueError, "n_items=-1 is too small; it must be at least 0"),
-        ([[0, 1]], 2.0, TypeError, "n_items must be an integer, got float 2.0"),
+        ([[0, 1]], -1, ValueError, "n_items=-1"),
+        ([[0, 1]], 2.0, TypeError, r"n_items must .* 2.0"),
     ],
 )
 def test_arguments_that_are_no_orders(orders, n_items, error, message):
@@ -119,7 +119,7 @@ def test_large_scores_are_made_where_they_are_meant():
 def test_unsigned_indices_do_not_wrap(end):
     for kind in (np.array([[0, 1], [1, end]], np.uint64), torch.tensor([[0, 1], [1, end]], dtype=torch.uint64)):
         for n_items in (None, 2):
-            with pytest.raises(ValueError, match=f"orders has {end} at row 1, place 1; item indices end below"):
+            with pytest.raises(ValueError, match=f"orders has {end} at row 1, place 1"):
                 from_orders(kind, n_items)
 
 
@@ -162,7 +162,7 @@ def test_orders_in_tensors_give_the_default_dtype(default):
 
 
 def test_orders_refuse_ties_by_row_and_items():
-    with pytest.raises(ValueError, match="X ties items 0 and 2 in row 1; an order cannot express ties; break"):
+    with pytest.raises(ValueError, match="X ties items 0 and 2 in row 1"):
         to_orders([[1, 2, 3], [2, 1, 2]])
     with pytest.raises(ValueError, match=r"X ties items 1 and 2 in row \(0, 1\)"):
         to_orders(np.array([[[1, 2, 3], [2, 1, 1]]]))
@@ -216,9 +216,9 @@ def test_the_value_for_unranked_is_a_number():
 
 
 def test_ties_can_be_refused():
-    with pytest.raises(ValueError, match="X ties items 0 and 1 in row 1; choose ties='average', 'min' or 'dense'"):
+    with pytest.raises(ValueError, match=r"X ties items 0 and 1 in row 1.*ties='average'"):
         to_positions([[1, 2], [3, 3]], ties="raise")
-    with pytest.raises(ValueError, match="positions ties items 0 and 1 in row 0; pass ties='allow' if they are meant"):
+    with pytest.raises(ValueError, match=r"positions ties items 0 and 1 in row 0.*ties='allow'"):
         from_positions([[1, 1, 3]], ties="raise")
     assert from_positions([[1, 1, 3]]).tolist() == [[3, 3, 1]]
     for function, legal in ((to_positions, "'average', 'min', 'dense', 'raise'"), (from_positions, "'allow', 'raise'")):
@@ -227,11 +227,11 @@ def test_ties_can_be_refused():
 
 
 def test_positions_below_one_are_refused_with_a_hint():
-    with pytest.raises(ValueError, match=r"positions has 0 at row 1, item 0; the best is 1; .* pass unranked=0"):
+    with pytest.raises(ValueError, match=r"positions has 0 at row 1, item 0.*unranked=0"):
         from_positions([[1, 2], [0, 1]])
-    with pytest.raises(ValueError, match=r"positions has -inf at row 0, item 1; the best is 1; .* pass unranked=-inf"):
+    with pytest.raises(ValueError, match=r"positions has -inf at row 0, item 1.*unranked=-inf"):
         from_positions([[1.0, -math.inf, math.inf]])
-    with pytest.raises(ValueError, match=r"positions has -1 at row \(0, 1\), item 1; the best is 1"):
+    with pytest.raises(ValueError, match=r"positions has -1 at row \(0, 1\), item 1"):
         from_positions([[[1, 2], [1, -1]]], unranked=0)
     scores = from_positions([[1, 2, 0], [0, 0, 1]], unranked=0)
     assert np.array_equal(scores, [[3, 2, N], [N, N, 3]], equal_nan=True)
@@ -252,7 +252,7 @@ def test_unsigned_positions_do_not_wrap():
         assert to_positions(from_positions(kind)).tolist() == [[2, 3, 1, 4]]
         scores = torch.as_tensor(from_positions(kind, unranked=2**64 - 1))
         assert scores.isnan().tolist() == [[False, False, False, True]]
-    with pytest.raises(ValueError, match="positions has 0 at row 0, item 1; the best is 1"):
+    with pytest.raises(ValueError, match="positions has 0 at row 0, item 1"):
         from_positions(np.array([[2**63, 0]], np.uint64))
 
 

@@ -39,5 +39,5 @@ def test_without_triton_cuda_tensors_take_plain_torch(monkeypatch):
 def test_the_sweep_is_refused_on_cuda(monkeypatch):
     monkeypatch.setattr(module, "why_missing", lambda device: None)
     monkeypatch.setattr(module, "_why_no_sweep", lambda x, noise: "it exists for the CPU only")
-    with pytest.raises(RuntimeError, match="'sweep' has no engine for this call: it exists for the CPU only"):
+    with pytest.raises(RuntimeError, match=r"'sweep' .* CPU only"):
         module._gram_on_cuda(X, None, WINDOW, "uniform", "sweep", WORKSPACE, False)
