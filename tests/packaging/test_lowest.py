@@ -1,4 +1,4 @@
-"""The versions that `.ci/run` calls the lowest are those that pyproject.toml declares."""
+"""The versions that `nox -s lowest` installs are those that pyproject.toml declares."""
 
 import re
 from pathlib import Path
