@@ -1,5 +1,6 @@
 """The scale of weights is the caller's unit, and no fit depends on it."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -62,13 +63,30 @@ FITS = {
 }
 
 
+def fractions():
+    """Rankings, and weights that are no whole numbers."""
+    rng = np.random.default_rng(3)
+    return random_scores(rng, "total", 40, 4), rng.random(40)
+
+
+def whole():
+    """Rankings, and weights that are whole numbers."""
+    rng = np.random.default_rng(4)
+    return random_scores(rng, "total", 40, 4), rng.integers(1, 5, 40).astype(float)
+
+
+@functools.cache
+def unscaled(name, data):
+    """The fit that those with other weights are compared with."""
+    return FITS[name](*data())
+
+
 @pytest.mark.filterwarnings("ignore:components .* hold equal rankings only")
 @pytest.mark.parametrize("exponent", [-200, -1, 10, 100])
 @pytest.mark.parametrize("name", FITS)
 def test_powers_of_two_change_no_bit(name, exponent):
-    rng = np.random.default_rng(3)
-    X, weights = random_scores(rng, "total", 40, 4), rng.random(40)
-    expected, objective = FITS[name](X, weights)
+    X, weights = fractions()
+    expected, objective = unscaled(name, fractions)
     found, scaled = FITS[name](X, weights * 2.0**exponent)
     for field, value in expected.items():
         np.testing.assert_array_equal(found[field], value, err_msg=field)
@@ -79,9 +97,8 @@ def test_powers_of_two_change_no_bit(name, exponent):
 @pytest.mark.parametrize("factor", [1e-30, 3.0, 1e30, 1e300])
 @pytest.mark.parametrize("name", FITS)
 def test_any_factor_changes_rounding_only(name, factor):
-    rng = np.random.default_rng(4)
-    X, weights = random_scores(rng, "total", 40, 4), rng.integers(1, 5, 40).astype(float)
-    expected, objective = FITS[name](X, weights)
+    X, weights = whole()
+    expected, objective = unscaled(name, whole)
     found, scaled = FITS[name](X, weights * factor)
     for field, value in expected.items():
         if field == "gradient":
