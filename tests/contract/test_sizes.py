@@ -25,6 +25,7 @@ def rows(n):
     return np.stack([up, up[::-1], near]), np.array([[0, N, d], [N, 0, N - d], [d, N - d, 0]]), N
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", SIZES)
 def test_counts_and_what_is_made_of_them(n, method):

@@ -46,6 +46,7 @@ def test_gram_is_positive_semidefinite(samples):
     assert np.linalg.eigvalsh(center_gram(K)).min() > -1e-12
 
 
+@pytest.mark.slow
 def test_accuracy_of_the_svm_is_that_of_the_paper(samples):
     name, _, y, K = samples
     folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=10, random_state=0)
