@@ -1,5 +1,6 @@
 """One contract for all engines: what the op returns equals the brute force, whatever the shapes and the blocks."""
 
+import functools
 import tracemalloc
 
 import numpy as np
@@ -39,10 +40,22 @@ def count(engine, x, y=None, *, strict=True, workspace=WORKSPACE):
     return score.cpu(), both.cpu()
 
 
+def frozen(x):
+    """What makes up a tensor of ranks, as an argument that can be remembered."""
+    return tuple(x.shape), x.numpy().tobytes()
+
+
+@functools.cache
+def brute_force(shape_x, x, shape_y, y):
+    """The truth, once for all engines and workspaces: it takes longer than they do."""
+    sides = (np.frombuffer(data, np.int32).reshape(shape) for shape, data in ((shape_x, x), (shape_y, y)))
+    return score_and_strict_gram(*sides)
+
+
 def check(engine, x, y=None, **settings):
     """Both results equal the brute force; without ``strict`` the first does."""
     score, both = count(engine, x, y, **settings)
-    expected_score, expected_both = score_and_strict_gram(x.numpy(), (x if y is None else y).numpy())
+    expected_score, expected_both = brute_force(*frozen(x), *frozen(x if y is None else y))
     assert np.array_equal(score, expected_score)
     if settings.get("strict", True):
         assert np.array_equal(both, expected_both)
@@ -186,7 +199,8 @@ def test_memory_stays_within_the_workspace(method, kind, symmetric):
     x = rankings(kind, 1, 260, 1200)
     y = None if symmetric else rankings(kind, 1, 260, 1200, seed=1)
     workspace = 2 * 2**20
-    pair_counts(x, y, False, method, workspace, False)  # compiles
+    few = slice(3)
+    pair_counts(x[:, few], None if y is None else y[:, few], False, method, workspace, False)  # compiles
     tracemalloc.start()
     try:
         pair_counts(x, y, False, method, workspace, False)
