@@ -25,11 +25,11 @@ def clustering_speed(recorder: Recorder) -> None:
     ballots = apa().one_by_one()
     models: dict[str, Callable[[int], Any]] = {
         "kernel k-means": lambda starts: KernelKMeans(CLUSTERS, n_init=starts),
-        "k-means, Kemeny centres": lambda starts: RankingKMeans(CLUSTERS, n_init=starts),
-        "k-means, Borda centres": lambda starts: RankingKMeans(CLUSTERS, center="borda", n_init=starts),
-        "Mallows mixture, Borda centres": lambda starts: mallows("borda", starts),
-        "Mallows mixture, Copeland centres": lambda starts: mallows("copeland", starts),
-        "Mallows mixture, Kemeny centres": lambda starts: mallows("kemeny", starts),
+        "k-means, Kemeny centers": lambda starts: RankingKMeans(CLUSTERS, n_init=starts),
+        "k-means, Borda centers": lambda starts: RankingKMeans(CLUSTERS, center="borda", n_init=starts),
+        "Mallows mixture, Borda centers": lambda starts: mallows("borda", starts),
+        "Mallows mixture, Copeland centers": lambda starts: mallows("copeland", starts),
+        "Mallows mixture, Kemeny centers": lambda starts: mallows("kemeny", starts),
         "kernel Mallows mixture": lambda starts: KernelMallowsMixture(
             CANDIDATES, CLUSTERS, n_init=starts, max_iter=3000
         ),
@@ -51,7 +51,7 @@ def many_rankings(recorder: Recorder) -> None:
 
 
 def mallows(center: str, starts: int) -> MallowsMixture:
-    """A mixture with one way of finding centres."""
+    """A mixture with one way of finding centers."""
     return MallowsMixture(CANDIDATES, CLUSTERS, center=center, n_init=starts)
 
 

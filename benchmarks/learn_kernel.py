@@ -1,8 +1,8 @@
-"""Windows and weights learnt by gradient beside fixed ones: ``python -m benchmarks.learn_kernel``, ten seconds.
+"""Windows and weights learned by gradient beside fixed ones: ``python -m benchmarks.learn_kernel``, ten seconds.
 
 Rankers of two camps score three kinds of things. The first kind tells the camps apart, but through errors that exceed
 the differences of its items; the other two say nothing. A fixed kernel weighs all three alike and takes a small window;
-the learnt one starts there and maximises kernel-target alignment (Cristianini et al., NIPS 2001) on the training
+the learned one starts there and maximizes kernel-target alignment (Cristianini et al., NIPS 2001) on the training
 rankers, by gradient in the weights and the windows. Kernel ridge regression then classifies rankers held out.
 """
 
@@ -29,17 +29,17 @@ def main() -> None:
         kernel = starting_kernel()
         fixed = accuracy(kernel, train, labels, held_out, truth)
         alignment = learn(kernel, train, labels)
-        learnt = accuracy(kernel, train, labels, held_out, truth)
+        learned = accuracy(kernel, train, labels, held_out, truth)
         windows = [part.window for part in kernel.kernels if isinstance(part, SmoothedKendallKernel)]
         recorder.append(
             seed=seed,
-            held_out_accuracy={"fixed": fixed, "learnt": learnt},
+            held_out_accuracy={"fixed": fixed, "learned": learned},
             training_alignment=[alignment[0], alignment[-1]],
             weights=kernel.weights,
             windows=windows,
         )
         print(
-            f"seed {seed}: held out {fixed:.3f} fixed, {learnt:.3f} learnt; alignment {alignment[0]:.3f} to "
+            f"seed {seed}: held out {fixed:.3f} fixed, {learned:.3f} learned; alignment {alignment[0]:.3f} to "
             f"{alignment[-1]:.3f}; weight of the telling part {kernel.weights[0]:.3f}, its window {windows[0]:.2f}"
         )
 
@@ -58,16 +58,16 @@ def starting_kernel() -> MultivariateKernel:
 
 
 def learn(kernel: MultivariateKernel, parts: list[Tensor], labels: Tensor, steps: int = 60) -> list[float]:
-    """Maximise the alignment of the centred kernel with the labels; returns it for every step."""
-    optimiser = torch.optim.Adam(kernel.parameters(), lr=0.1)
+    """Maximize the alignment of the centerd kernel with the labels; returns it for every step."""
+    optimizer = torch.optim.Adam(kernel.parameters(), lr=0.1)
     target = labels[:, None] * labels
     alignments = []
     for _ in range(steps):
         K = center_gram(kernel(parts))
         alignment = (K * target).sum() / (K.norm() * target.norm())
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (-alignment).backward()
-        optimiser.step()
+        optimizer.step()
         alignments.append(alignment.item())
     return alignments
 

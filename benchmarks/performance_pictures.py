@@ -26,12 +26,12 @@ def _kernels(pyplot: Any, rows: dict[str, Rows]) -> None:
     for peer in ("torchrank", "pandas", "scipy"):
         beside.loglog([row["n"] for row in cases], [1e-6 * row["us_per_pair"][peer] for row in cases], label=peer)
     beside.set(title="beside pandas and SciPy", xlabel="items", ylabel="seconds for a pair of rankings")
-    for colour, method in zip(("C0", "C1"), ("signs", "inversions"), strict=True):
+    for color, method in zip(("C0", "C1"), ("signs", "inversions"), strict=True):
         own = [row for row in rows["cost"] if row["method"] == method]
         items = [row["n"] for row in own]
-        limit.loglog(items, [1e-6 * row["us_per_pair"] for row in own], color=colour, label=f"{method}, measured")
+        limit.loglog(items, [1e-6 * row["us_per_pair"] for row in own], color=color, label=f"{method}, measured")
         predicted = [1e-6 * row["predicted_us_per_pair"] for row in own]
-        limit.loglog(items, predicted, "--", marker="", color=colour, label="predicted")
+        limit.loglog(items, predicted, "--", marker="", color=color, label="predicted")
     limit.set(title="beside what operation counts predict", xlabel="items")
     _finish(figure, (beside, limit), "kernels")
 

@@ -1,4 +1,4 @@
-"""Pictures without a screen, in colours and markers that are told apart with any kind of colour vision."""
+"""Pictures without a screen, in colors and markers that are told apart with any kind of color vision."""
 
 from typing import Any
 

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def save(figure: Any) -> None:
-    """Write the file with 256 colours, which halves it."""
+    """Write the file with 256 colors, which halves it."""
     from PIL import Image
 
     full = BytesIO()
@@ -71,10 +71,10 @@ def draw_gram(figure: Any, K: np.ndarray, labels: np.ndarray, counts: np.ndarray
     axes.set_title(f"Kendall kernel of {total:,} ballots", fontsize=10, pad=16)
 
 
-def draw_map(figure: Any, K: np.ndarray, neighbours: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> None:
-    """All rankings on the first two principal components; an edge exchanges two neighbouring candidates."""
+def draw_map(figure: Any, K: np.ndarray, neighbors: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> None:
+    """All rankings on the first two principal components; an edge exchanges two neighboring candidates."""
     axes, (points, share) = figure.subplots(), principal_points(K, counts.astype(float))
-    for i, j in np.argwhere(np.triu(neighbours, 1)):
+    for i, j in np.argwhere(np.triu(neighbors, 1)):
         axes.plot(*points[[i, j]].T, color="0.87", linewidth=0.7, marker="", zorder=0)
     for cluster in range(CLUSTERS):
         own = labels == cluster
@@ -95,8 +95,8 @@ def draw_positions(figure: Any, X: np.ndarray, centers: np.ndarray, labels: np.n
     for cluster, axes in enumerate(panels):
         weight, order = np.where(labels == cluster, counts, 0), np.argsort(-centers[cluster])
         share = np.stack([np.bincount(places[:, item], weight, n) for item in order]) / weight.sum()
-        colours = LinearSegmentedColormap.from_list("", ["white", PALETTE[cluster]])
-        axes.imshow(share, cmap=colours, vmin=0, vmax=0.9, aspect="auto")
+        colors = LinearSegmentedColormap.from_list("", ["white", PALETTE[cluster]])
+        axes.imshow(share, cmap=colors, vmin=0, vmax=0.9, aspect="auto")
         axes.set_yticks(range(n), [NAMES[item] for item in order])
         axes.tick_params(length=0, labelcolor=INK)
         axes.set_ylabel(f"{100 * weight.sum() / counts.sum():.0f} %", rotation=0, labelpad=16, va="center", color=INK)

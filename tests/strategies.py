@@ -16,7 +16,7 @@ KINDS = ("total", "tied", "constant")
 
 
 def extreme_scores(dtype: str) -> list[Any]:
-    """Scores at the edges of a NumPy dtype, least first: neighbours there differ, and only exact software can tell."""
+    """Scores at the edges of a NumPy dtype, least first: neighbors there differ, and only exact software can tell."""
     if dtype == "bool":
         return [False, True]
     if dtype in INTEGERS:

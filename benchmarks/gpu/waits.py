@@ -22,19 +22,19 @@ CALLS: tuple[tuple[dict[str, Any], torch.dtype, int], ...] = (
 
 @part("waits", seconds=10)
 def waits(context: Context) -> Verdict:
-    """Count synchronisations of ``kendall_gram`` of two inputs, with and without a second set of rankings."""
+    """Count synchronizations of ``kendall_gram`` of two inputs, with and without a second set of rankings."""
     too_many: list[str] = []
     for settings, dtype, most in CALLS:
         X, Y = (torch.arange(m * 64, device=context.device).reshape(m, 64).to(dtype) for m in (9, 5))
         for name, other in (("X", None), ("X, Y", Y)):
-            count = _synchronisations(lambda X=X, other=other, kw=settings: torchrank.kendall_gram(X, other, **kw))
+            count = _synchronizations(lambda X=X, other=other, kw=settings: torchrank.kendall_gram(X, other, **kw))
             context.record(arguments=name, settings=settings, dtype=str(dtype), waits=count, most=most)
             too_many += [f"{count} for {name} with {settings} and {dtype}"] if count > most else []
     return Verdict(not too_many, f"TOO OFTEN: {'; '.join(too_many)}" if too_many else "at most one wait a call")
 
 
-def _synchronisations(call: Callable[[], Any]) -> int:
-    """Warnings of torch's synchronisation debug mode; 0 where there is no device to wait for."""
+def _synchronizations(call: Callable[[], Any]) -> int:
+    """Warnings of torch's synchronization debug mode; 0 where there is no device to wait for."""
     call()  # compiles, and loads modules, which may wait
     if not torch.cuda.is_available():
         return 0

@@ -52,9 +52,9 @@ def _draw(measured: dict[str, list[float]], predicted: dict[str, list[float]]) -
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
-    for method, colour, marker in (("signs", "#0072b2", "o"), ("inversions", "#d55e00", "s")):
-        axes.loglog(_ITEMS[method], measured[method], marker, color=colour, label=f"{method}, measured")
-        axes.loglog(_ITEMS[method], predicted[method], "-", color=colour, linewidth=1, label=f"{method}, predicted")
+    for method, color, marker in (("signs", "#0072b2", "o"), ("inversions", "#d55e00", "s")):
+        axes.loglog(_ITEMS[method], measured[method], marker, color=color, label=f"{method}, measured")
+        axes.loglog(_ITEMS[method], predicted[method], "-", color=color, linewidth=1, label=f"{method}, predicted")
     axes.set_xlabel("items in a ranking")
     axes.set_ylabel("microseconds a pair of rankings")
     axes.set_title(f"pair_counts on {torch.get_num_threads()} CPU threads", fontsize=11)

@@ -34,16 +34,16 @@ ONE_START = {"init": "random", "n_init": 1}
 EM = {**ONE_START, "tol": 1e-5, "max_iter": 2000}
 KMEANS: dict[str, Callable] = {
     "kernel k-means": lambda k: KernelKMeans(k, **ONE_START),
-    "Kemeny centres": lambda k: RankingKMeans(k, center="kemeny", **ONE_START),
-    "Borda centres": lambda k: RankingKMeans(k, center="borda", **ONE_START),
-    "Copeland centres": lambda k: RankingKMeans(k, center="copeland", **ONE_START),
+    "Kemeny centers": lambda k: RankingKMeans(k, center="kemeny", **ONE_START),
+    "Borda centers": lambda k: RankingKMeans(k, center="borda", **ONE_START),
+    "Copeland centers": lambda k: RankingKMeans(k, center="copeland", **ONE_START),
 }
 MIXTURES: dict[str, Callable] = {
     "kernel Gaussian": lambda k: KernelGaussianMixture(k, **EM),
     "kernel Mallows": lambda k: KernelMallowsMixture(CANDIDATES, k, **EM),
-    "Mallows, Kemeny centres": lambda k: MallowsMixture(CANDIDATES, k, center="kemeny", **EM),
-    "Mallows, Borda centres": lambda k: MallowsMixture(CANDIDATES, k, center="borda", **EM),
-    "Mallows, Copeland centres": lambda k: MallowsMixture(CANDIDATES, k, center="copeland", **EM),
+    "Mallows, Kemeny centers": lambda k: MallowsMixture(CANDIDATES, k, center="kemeny", **EM),
+    "Mallows, Borda centers": lambda k: MallowsMixture(CANDIDATES, k, center="borda", **EM),
+    "Mallows, Copeland centers": lambda k: MallowsMixture(CANDIDATES, k, center="copeland", **EM),
 }
 
 

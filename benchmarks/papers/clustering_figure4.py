@@ -65,8 +65,8 @@ def draw(countries: list[str], labels: np.ndarray, samples: np.ndarray, means: d
         1, 2, figsize=(9, 6.5), width_ratios=(2, 1), layout="constrained", squeeze=True
     )
     order = np.lexsort((samples, -labels))
-    colours = [f"C{label}" for label in labels[order]]
-    bars.barh(np.arange(len(order)), samples[order], color=colours)
+    colors = [f"C{label}" for label in labels[order]]
+    bars.barh(np.arange(len(order)), samples[order], color=colors)
     bars.set_yticks(np.arange(len(order)), [countries[i].replace("_", " ") for i in order], fontsize=8)
     bars.set_ylim(-0.7, len(order) - 0.3)
     bars.axvline(samples.mean(), color="black", linestyle=":", linewidth=1)

@@ -2,7 +2,7 @@
 
 ``TORCHRANK_DATA=folder python -m benchmarks.papers.clustering_figure7 [--method TEXT] [--quick]``. For k = 2 to 10
 and every kind of k-means, 100 pairs of bootstrap samples of the 5,738 ballots: clusters are found in each, both sets of
-centres partition all ballots, and the Rand index says how alike the two partitions are. Every clustering is the best of
+centers partition all ballots, and the Rand index says how alike the two partitions are. Every clustering is the best of
 10 random starts. Methods may be run one after the other; the picture is drawn from the last rows of each.
 """
 
@@ -23,9 +23,9 @@ NAME = "clustering_figure7"
 STARTS = 10
 KMEANS: dict[str, Callable] = {
     "kernel k-means": lambda k: KernelKMeans(k, init="random", n_init=STARTS),
-    "Kemeny centres": lambda k: RankingKMeans(k, center="kemeny", init="random", n_init=STARTS),
-    "Borda centres": lambda k: RankingKMeans(k, center="borda", init="random", n_init=STARTS),
-    "Copeland centres": lambda k: RankingKMeans(k, center="copeland", init="random", n_init=STARTS),
+    "Kemeny centers": lambda k: RankingKMeans(k, center="kemeny", init="random", n_init=STARTS),
+    "Borda centers": lambda k: RankingKMeans(k, center="borda", init="random", n_init=STARTS),
+    "Copeland centers": lambda k: RankingKMeans(k, center="copeland", init="random", n_init=STARTS),
 }
 
 

@@ -1,7 +1,7 @@
 """Rock, paper, scissors: Table 1 and Figure 2 of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, Section 6.1.
 
 ``python -m benchmarks.papers.conditional_rps [--repeats 100]``. :mod:`torchrank.datasets.games` has the generator and
-our reading of it. 1000 games between distinct pairs of 100 players; each is two edges, labelled +1 from the winner and
+our reading of it. 1000 games between distinct pairs of 100 players; each is two edges, labeled +1 from the winner and
 -1 from the loser. Another 100 players test: the error is pooled over the edges leaving each of them. As in the paper,
 the models are trained on the nine product features of an edge: at lam = 2^-30 the dual system is too ill-conditioned
 to be iterated.

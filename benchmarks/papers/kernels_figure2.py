@@ -15,7 +15,7 @@ from torchrank import diffusion_gram, kendall_distance, mallows_gram
 
 RANKINGS = np.array(list(permutations(range(1, 5))), dtype=float)
 BETA = 0.5
-COLOURS = {1: ("#0072b2", "(1 2)"), 2: ("#009e73", "(2 3)"), 3: ("#d55e00", "(3 4)")}
+COLORS = {1: ("#0072b2", "(1 2)"), 2: ("#009e73", "(2 3)"), 3: ("#d55e00", "(3 4)")}
 
 
 def main() -> None:
@@ -68,8 +68,8 @@ def _draw(edges: list[tuple[int, int, int]], distance: np.ndarray, diffusion: np
     figure, (graph, kernels) = pyplot.subplots(1, 2, figsize=(10, 4.6), width_ratios=[1.25, 1], layout="constrained")
     places = _places()
     for i, j, rank in edges:
-        colour, name = COLOURS[rank]
-        graph.plot(*places[[i, j]].T, color=colour, linewidth=2, label=name, zorder=1)
+        color, name = COLORS[rank]
+        graph.plot(*places[[i, j]].T, color=color, linewidth=2, label=name, zorder=1)
     names = dict(zip(*graph.get_legend_handles_labels()[::-1], strict=True))
     shown = sorted(names)
     graph.legend(
@@ -99,9 +99,9 @@ def _draw(edges: list[tuple[int, int, int]], distance: np.ndarray, diffusion: np
 
 def _places() -> np.ndarray:
     """Rank vectors in the plane: the corners of the permutohedron, seen from a side where no two hide each other."""
-    centred = RANKINGS - RANKINGS.mean()
+    centerd = RANKINGS - RANKINGS.mean()
     basis = np.linalg.qr(np.array([[1, 1, -1, -1], [1, -1, 0, 0], [0, 0, 1, -1], [1, 1, 1, 1.0]]).T)[0][:, :3]
-    solid = centred @ basis
+    solid = centerd @ basis
     turn, tilt = np.deg2rad(17), np.deg2rad(23)
     x, y, z = solid.T
     x, y = x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)

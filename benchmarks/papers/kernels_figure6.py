@@ -4,7 +4,7 @@
 and splits, prints, and writes nothing. Medulloblastoma, 60 samples of 7,129 genes: accuracy against the window of the
 jitter (left) and against the number D of drawn jitters at the best window (right).
 
-As in Section 8: five-fold cross-validation, ten times; kernels centred and scaled on the training samples; C chosen
+As in Section 8: five-fold cross-validation, ten times; kernels centerd and scaled on the training samples; C chosen
 from 10^-2 ... 10^3 by five folds inside. Windows are 20 from twice the least difference of two values to twice their
 range, evenly on a log scale, as in the authors' programs. Beyond the paper: Monte-Carlo kernels with the diagonal's
 bias taken off, and the accuracy when the window is chosen inside too, without a look at the test samples.
@@ -12,7 +12,7 @@ bias taken off, and the accuracy when the window is chosen inside too, without a
 Found, as in the paper: the best window is 10,204, and smoothing gains 4.3 points there over the Kendall kernel (63.5 %,
 paper 63.67), 3.3 with the window chosen inside (standard errors about 1). Not as in the paper: that few jitters do.
 At windows that help, the diagonal's bias (1 - G(x, x)) / D buries what tells samples apart: G(x, x) is 0.068 on
-average, of which centring leaves 0.014, while the bias is 0.93 / D. Sampled kernels with small D therefore answer with
+average, of which centering leaves 0.014, while the bias is 0.93 / D. Sampled kernels with small D therefore answer with
 the larger class, 65.0 %, which is above the Kendall kernel's accuracy but is no benefit of jitter; D = 35 does not
 suffice, and taking the bias off makes the kernel indefinite and the accuracy worse.
 """
@@ -33,7 +33,7 @@ from torchrank import center_gram, kendall_gram, monte_carlo_kendall_gram, norma
 
 COSTS = np.logspace(-2, 3, 6)
 PAPER = {"kendall_accuracy": 63.67, "best_window": 10_200}  # Table 2, and the authors' programs
-_BLUE, _ORANGE, _GREEN, _GREY = "#0072b2", "#d55e00", "#009e73", "#555555"
+_BLUE, _ORANGE, _GREEN, _GRAY = "#0072b2", "#d55e00", "#009e73", "#555555"
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,9 @@ def majority_rate(y: np.ndarray) -> float:
 
 
 def diagonal(K: np.ndarray) -> dict[str, float]:
-    """Mean G(x, x), what centring leaves of it, and D times the bias that sampling adds."""
+    """Mean G(x, x), what centering leaves of it, and D times the bias that sampling adds."""
     mean = float(np.diag(K).mean())
-    return {"mean": mean, "centred": float(np.diag(center_gram(K)).mean()), "bias_times_D": 1 - mean}
+    return {"mean": mean, "centerd": float(np.diag(center_gram(K)).mean()), "bias_times_D": 1 - mean}
 
 
 def accuracy(K: np.ndarray, y: np.ndarray, plan: Plan) -> Score:
@@ -171,11 +171,11 @@ def fit_and_score(K: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndar
 
 
 def correct(K: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, costs: np.ndarray) -> list[float]:
-    """Share of ``test`` that an SVM trained on ``train`` gets right, for each C; ``train`` alone decides the centre."""
+    """Share of ``test`` that an SVM trained on ``train`` gets right, for each C; ``train`` alone decides the center."""
     K_train, K_new = K[np.ix_(train, train)], K[np.ix_(test, train)]
-    centred = center_gram(K_train)
+    centerd = center_gram(K_train)
     norms = K[test, test] - 2 * K_new.mean(axis=1) + K_train.mean()
-    scaled, new = normalize_gram(centred), normalize_gram(center_gram(K_new, K_train), norms, np.diag(centred))
+    scaled, new = normalize_gram(centerd), normalize_gram(center_gram(K_new, K_train), norms, np.diag(centerd))
     machines = (SVC(kernel="precomputed", C=cost).fit(scaled, y[train]) for cost in costs)
     return [float(machine.score(new, y[test])) for machine in machines]
 
@@ -207,8 +207,8 @@ def _draw(
     figure, (by_window, by_draws) = pyplot.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
     styles = dict(zip(left, (("-", _BLUE), (":", _GREEN), ("--", _GREEN), ("-", _GREEN), ("-.", _ORANGE)), strict=True))
     for name, scores in left.items():
-        line, colour = styles[name]
-        by_window.plot(windows, [s.mean for s in scores], line, color=colour, label=name, marker="o", markersize=3)
+        line, color = styles[name]
+        by_window.plot(windows, [s.mean for s in scores], line, color=color, label=name, marker="o", markersize=3)
     by_window.set_xscale("log")
     by_window.set_xlabel("window of the jitter")
     by_window.set_ylabel("accuracy, %")
@@ -219,7 +219,7 @@ def _draw(
     by_draws.axhline(exact, color=_BLUE, label=f"exact, window {windows[best]:,.0f}")
     by_draws.set_xlabel("jitters D of each sample")
     for axis in (by_window, by_draws):
-        axis.axhline(untied.mean, color=_GREY, linestyle=(0, (1, 2)), label="Kendall kernel")
+        axis.axhline(untied.mean, color=_GRAY, linestyle=(0, (1, 2)), label="Kendall kernel")
         axis.axhline(majority, color="black", linewidth=0.8, label="larger class")
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=8)

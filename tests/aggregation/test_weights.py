@@ -79,7 +79,7 @@ def check_that_the_last_row_decides(X, weights):
 
 @pytest.mark.parametrize("n", [5, 18])
 def test_majorities_of_rounding_are_ties(n):
-    """.1 + .2 against .3, which floats tell apart, in favour of the last items."""
+    """.1 + .2 against .3, which floats tell apart, in favor of the last items."""
     X = np.stack([-np.arange(n), np.arange(n), np.arange(n)]).astype(float)
     assert 0.1 + 0.2 != 0.3
     central = kemeny(X, (0.3, 0.1, 0.2))

@@ -115,14 +115,14 @@ def test_module_in_single_precision():
 def test_kernel_parameters_and_ridge_are_learned_through_the_solve():
     X, new = torch.from_numpy(TRAIN), torch.from_numpy(NEW)
     model = KernelFisherDiscriminant(SmoothedKendallKernel(window=0.5), X)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     target, losses = torch.tensor([0, 1, 0, 1, 0]), []
     for _ in range(10):
         loss = torch.nn.functional.cross_entropy(model.class_scores(new, model.solve(TWO)), target)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in model.parameters())
-        optimiser.step()
+        optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < losses[0]
 

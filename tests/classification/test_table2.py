@@ -24,8 +24,8 @@ def small_set(test=None):
 
 
 def unit_features(features, train):
-    centred = features - features[train].mean(0)
-    return centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    centerd = features - features[train].mean(0)
+    return centerd / np.linalg.norm(centerd, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "kdt"])

@@ -23,7 +23,7 @@ def seeded(seed: int) -> torch.Generator:
 
 
 def groups(rng: np.random.Generator, n: int, sizes: tuple[int, ...], noise: float) -> np.ndarray:
-    """Rankings around as many random centres as there are sizes."""
+    """Rankings around as many random centers as there are sizes."""
     centers = random_scores(rng, "total", len(sizes), n)
     noisy = np.repeat(centers, sizes, axis=0) + noise * rng.normal(size=(sum(sizes), n))
     return noisy.argsort(1).argsort(1).astype(float)
@@ -272,14 +272,14 @@ def test_weights_of_a_multivariate_kernel_are_learned():
     X, truth = two_parts(0)
     kernel = MultivariateKernel([KendallKernel(), KendallKernel()], weights=[0.4, 0.6], sizes=[5, 5])
     model = KernelKMeans(2, kernel=kernel)
-    optimiser = torch.optim.Adam(kernel.parameters(), lr=0.2)
+    optimizer = torch.optim.Adam(kernel.parameters(), lr=0.2)
     losses = []
     for step in range(40):
         model.fit(X, generator=seeded(step))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = model.loss(temperature=0.1)
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.item())
     assert kernel.weights[0] > 0.95
     assert losses[-1] < 0.7 * losses[0]
@@ -293,15 +293,15 @@ def test_a_window_is_learned():
     X = torch.from_numpy(np.repeat(centers, 12, axis=0) + 1.5 * rng.normal(size=(24, 8)))
     kernel = SmoothedKendallKernel(window=0.05)
     model = KernelKMeans(2, kernel=kernel)
-    optimiser = torch.optim.Adam(kernel.parameters(), lr=0.2)
+    optimizer = torch.optim.Adam(kernel.parameters(), lr=0.2)
     first = None
     for step in range(30):
         model.fit(X, generator=seeded(step))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = model.loss(temperature=0.1)
         first = loss.item() if first is None else first
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     assert kernel.window > 0.5
     assert model.loss(temperature=0.1).item() < 0.9 * first
 

@@ -151,7 +151,7 @@ def test_labels_to_start_from_are_those_of_all_rows(center):
 
 
 @pytest.mark.data
-def test_apa_has_one_centre(data_folder):
+def test_apa_has_one_center(data_folder):
     table = np.genfromtxt(data_folder / "apa" / "apa.csv", delimiter=",", skip_header=1, usecols=(0, 1, 2, 3, 4, 6))
     for center in CENTERS:
         model = RankingKMeans(1, center=center)

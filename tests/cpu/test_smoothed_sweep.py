@@ -74,7 +74,7 @@ def test_cells_of_a_row():
     assert row.local.tolist() == [[0.5, 0.75, 0.0, 0.75, 0.5]]
     assert row.cell.tolist() == [[0, 0, 1, 1, 2]]
     assert row.start[0, :4].tolist() == [0, 2, 4, 5]
-    assert row.neighbour[0, :4].tolist() == [False, True, False, False]  # cell 1 is empty
+    assert row.neighbor[0, :4].tolist() == [False, True, False, False]  # cell 1 is empty
     assert row.below.tolist() == [[0, 0, 0, 2, 0]]
     assert row.above.tolist() == [[1, 1, 0, 0, 0]]
     assert row.place.tolist() == [[4, 0, 2, 3, 1]]

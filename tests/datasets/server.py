@@ -8,13 +8,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Server:
     """Serves what ``content`` gives for a path; None is an error 404.
 
-    Answers by the list of behaviours first: an error's number, "cut" (half of the body), "lie" (a login page), "no
+    Answers by the list of behaviors first: an error's number, "cut" (half of the body), "lie" (a login page), "no
     ranges", "no length". Keeps the paths and ranges that were asked for.
     """
 
     def __init__(self, content: Callable[[str], bytes | None]):
         self.content = content
-        self.behaviours: list[str | int] = []
+        self.behaviors: list[str | int] = []
         self.paths: list[str] = []
         self.ranges: list[str | None] = []
         outer = self
@@ -38,18 +38,18 @@ class Server:
         wanted = request.headers.get("Range")
         self.ranges.append(wanted)
         self.paths.append(request.path)
-        behaviour = self.behaviours.pop(0) if self.behaviours else "whole"
+        behavior = self.behaviors.pop(0) if self.behaviors else "whole"
         content = self.content(request.path)
-        if isinstance(behaviour, int) or content is None:
-            request.send_error(behaviour if isinstance(behaviour, int) else 404)
+        if isinstance(behavior, int) or content is None:
+            request.send_error(behavior if isinstance(behavior, int) else 404)
             return
-        start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and behaviour != "no ranges" else 0
+        start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and behavior != "no ranges" else 0
         if start and start >= len(content):
             request.send_error(416)
             return
-        body = b"<html>please log in</html>" if behaviour == "lie" else content[start:]
+        body = b"<html>please log in</html>" if behavior == "lie" else content[start:]
         request.send_response(206 if start else 200)
-        if behaviour != "no length":
+        if behavior != "no length":
             request.send_header("Content-Length", str(len(body)))
         request.end_headers()
-        request.wfile.write(body[: len(body) // 2] if behaviour == "cut" else body)
+        request.wfile.write(body[: len(body) // 2] if behavior == "cut" else body)

@@ -43,7 +43,7 @@ def test_a_file_is_fetched_once(get, server):
 
 
 def test_an_answer_cut_off_is_resumed_where_it_stopped(get, server, tmp_path):
-    server.behaviours = ["cut", "cut"]
+    server.behaviors = ["cut", "cut"]
     content, waited = get()
     assert content == CONTENT
     half = len(CONTENT) // 2
@@ -53,7 +53,7 @@ def test_an_answer_cut_off_is_resumed_where_it_stopped(get, server, tmp_path):
 
 
 def test_an_interrupted_download_goes_on_in_the_next_call(get, server):
-    server.behaviours = ["cut"] * 4
+    server.behaviors = ["cut"] * 4
     with pytest.raises(FileNotFoundError, match="bytes arrived"):
         get()
     assert get()[0] == CONTENT
@@ -61,22 +61,22 @@ def test_an_interrupted_download_goes_on_in_the_next_call(get, server):
 
 
 def test_servers_without_ranges_or_lengths(get, server):
-    server.behaviours = ["cut", "no ranges"]
+    server.behaviors = ["cut", "no ranges"]
     assert get()[0] == CONTENT
 
 
 def test_no_length(get, server):
-    server.behaviours = ["no length"]
+    server.behaviors = ["no length"]
     assert get()[0] == CONTENT
 
 
 def test_a_wrong_file_is_thrown_away_and_fetched_again(get, server):
-    server.behaviours = ["lie"]
+    server.behaviors = ["lie"]
     assert get() == (CONTENT, [])
 
 
 def test_a_file_that_stays_wrong_is_refused(get, server, tmp_path):
-    server.behaviours = ["lie", "lie"]
+    server.behaviors = ["lie", "lie"]
     with pytest.raises(ValueError, match="holds another file than expected"):
         get()
     assert list(tmp_path.iterdir()) == []
@@ -89,14 +89,14 @@ def test_a_part_of_something_longer_is_thrown_away(get, tmp_path):
 
 @pytest.mark.parametrize(("code", "requests"), [(404, 1), (503, 4)])
 def test_refusals_say_what_to_do(get, server, tmp_path, code, requests):
-    server.behaviours = [code] * 4
+    server.behaviors = [code] * 4
     with pytest.raises(FileNotFoundError, match=f"HTTP Error {code}.*by other means and put it at .*file.csv"):
         get()
     assert len(server.ranges) == requests
 
 
 def test_a_passing_refusal_is_waited_for(get, server):
-    server.behaviours = [503, 503]
+    server.behaviors = [503, 503]
     assert get() == (CONTENT, [2, 4])
 
 
@@ -140,13 +140,13 @@ def test_what_is_read_is_returned_and_the_file_kept(read, server, tmp_path):
 
 
 def test_a_file_that_cannot_be_read_is_fetched_again(read, server):
-    server.behaviours = ["lie"]
+    server.behaviors = ["lie"]
     assert read() == CONTENT
     assert len(server.ranges) == 2
 
 
 def test_a_file_that_still_cannot_be_read_is_refused_and_not_kept(read, server, tmp_path):
-    server.behaviours = ["lie", "lie"]
+    server.behaviors = ["lie", "lie"]
     with pytest.raises(ValueError, match=r"b'<html>'.*file\.csv"):
         read()
     assert list((tmp_path / "set").iterdir()) == []
@@ -158,7 +158,7 @@ def test_what_was_there_stays_until_something_better_comes(read, server, tmp_pat
     mine.write_bytes(b"my own")
     with pytest.raises(ValueError, match=r"it starts with b'my own'.*http"):
         read(download=False)
-    server.behaviours = ["lie", "lie"]
+    server.behaviors = ["lie", "lie"]
     with pytest.raises(ValueError, match="another file than expected"):
         read()
     assert mine.read_bytes() == b"my own"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tests.datasets.upstream import RMatrix, write_expression, write_r
-from torchrank.datasets import catalogue
+from torchrank.datasets import catalog
 from torchrank.datasets.expression import fetch_gene_expression
 from torchrank.datasets.sources import digest
 
@@ -17,10 +17,10 @@ CODES = [1, 0, 0, 1]
 @pytest.fixture
 def publish(monkeypatch, public, server, cached):
     """Publish a small prostate1 set, of which these numbers are expected."""
-    known = catalogue.EXPRESSION["prostate1"]
+    known = catalog.EXPRESSION["prostate1"]
     numbers = np.column_stack([CODES, X])
     source = type(known.source)(**{**vars(known.source), "digest": digest(numbers, "<f4")})
-    monkeypatch.setitem(catalogue.EXPRESSION, "prostate1", known._replace(source=source, test=slice(3, None)))
+    monkeypatch.setitem(catalog.EXPRESSION, "prostate1", known._replace(source=source, test=slice(3, None)))
     return lambda content: write_r(public / source.name, {"pc": content})
 
 
@@ -95,7 +95,7 @@ def test_unknown_names():
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", catalogue.EXPRESSION)
+@pytest.mark.parametrize("name", catalog.EXPRESSION)
 def test_expression_sets(data_folder, public, server, cached, name):
     write_expression(data_folder, public, name)
     data = fetch_gene_expression(name, progress=False)

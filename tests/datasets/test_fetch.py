@@ -19,7 +19,7 @@ from tests.datasets.upstream import (
     write_text,
 )
 from torchrank import kendall_gram, multivariate_gram
-from torchrank.datasets import catalogue, fetch
+from torchrank.datasets import catalog, fetch
 from torchrank.datasets.fetch import (
     fetch_apa,
     fetch_eurovision,
@@ -40,8 +40,8 @@ IRIS_NUMBERS = [[0.5, 1, 1, 2, 3], [-0.001, 2, 3, 1, 2], [0, 0.25, 2, 3, 1]]
 @pytest.fixture
 def iris(monkeypatch, public, server, cached):
     """A small iris set, public and expected."""
-    small = catalogue.LabelRankingSet(2, digest(np.array(IRIS_NUMBERS)))
-    monkeypatch.setitem(catalogue.LABEL_RANKING, "iris", small)
+    small = catalog.LabelRankingSet(2, digest(np.array(IRIS_NUMBERS)))
+    monkeypatch.setitem(catalog.LABEL_RANKING, "iris", small)
     write_text(public / "label_ranking" / "iris.csv", IRIS)
     return public / "label_ranking" / "iris.csv"
 
@@ -53,7 +53,7 @@ def test_label_ranking(iris, server, cached):
     assert data.items == ("setosa", "versicolor", "virginica")
     assert data.feature_names == ("length", "width")
     assert data.weights.tolist() == [1, 1, 1]
-    assert "MIT" in data.licence
+    assert "MIT" in data.license
     assert "ICML 2009" in data.citation
     assert server.paths == [
         "/alfaro96/scikit-lr/251aec165e92f95b33ad72b3d5a955795ca87478/sklr/datasets/data/label_ranking/iris.csv"
@@ -85,15 +85,15 @@ def test_offline_says_what_to_get_and_where_to_put_it(iris, cached):
     assert not cached.exists()
 
 
-@pytest.mark.parametrize("behaviours", [["cut"], ["cut", 503, "cut"], ["lie"], ["no length", "cut"], [500, 500]])
-def test_bad_answers_are_overcome(iris, server, cached, behaviours):
-    server.behaviours = behaviours
+@pytest.mark.parametrize("behaviors", [["cut"], ["cut", 503, "cut"], ["lie"], ["no length", "cut"], [500, 500]])
+def test_bad_answers_are_overcome(iris, server, cached, behaviors):
+    server.behaviors = behaviors
     assert fetch_label_ranking("iris", progress=False).X.shape == (3, 2)
     assert [path.name for path in cached.rglob("*.*")] == ["iris.csv"]
 
 
 def test_an_interrupted_fetch_goes_on_in_the_next_call(iris, server):
-    server.behaviours = ["cut"] * 4
+    server.behaviors = ["cut"] * 4
     with pytest.raises(FileNotFoundError, match=r"bytes arrived\).*http"):
         fetch_label_ranking("iris", progress=False)
     assert fetch_label_ranking("iris", progress=False).X.shape == (3, 2)
@@ -155,9 +155,9 @@ def small_apa(monkeypatch, public, server, cached):
     monkeypatch.setattr(fetch, "CANDIDATES", ("A", "B", "C"))
 
     def publish(ballots):
-        source = catalogue.APA_PARTIAL
+        source = catalog.APA_PARTIAL
         write_r(public / source.name, {"APAFULL": ballots})
-        monkeypatch.setattr(catalogue, "APA_PARTIAL", expecting(source, COUNTED))
+        monkeypatch.setattr(catalog, "APA_PARTIAL", expecting(source, COUNTED))
 
     return publish
 
@@ -179,13 +179,13 @@ def test_partial_ballots_however_they_are_marked(small_apa, encoding):
 
 def test_candidates_that_share_a_place_are_left_out(small_apa, monkeypatch):
     small_apa(np.array([[1, 2, 2], [2, 3, 1], [1, 2, 2]]))
-    monkeypatch.setattr(catalogue, "APA_PARTIAL", expecting(catalogue.APA_PARTIAL, [[2, 3, 1, 1], [1, 0, 0, 2]]))
+    monkeypatch.setattr(catalog, "APA_PARTIAL", expecting(catalog.APA_PARTIAL, [[2, 3, 1, 1], [1, 0, 0, 2]]))
     np.testing.assert_array_equal(fetch_apa(partial=True, progress=False).scores, [[2, 1, 3], [3, NAN, NAN]])
 
 
 def test_an_r_file_of_something_else(small_apa, public):
     small_apa(ENCODINGS["zeros"])
-    write_r(public / catalogue.APA_PARTIAL.name, {"APAred": BALLOTS})
+    write_r(public / catalog.APA_PARTIAL.name, {"APAred": BALLOTS})
     with pytest.raises(ValueError, match=r"APAFULL\.rda .* no APAFULL\."):
         fetch_apa(partial=True, progress=False)
 
@@ -193,7 +193,7 @@ def test_an_r_file_of_something_else(small_apa, public):
 @pytest.mark.parametrize("share", [0.2, 0.9])
 def test_an_r_file_that_is_not_whole(small_apa, public, share):
     small_apa(ENCODINGS["NaN"])
-    file = public / catalogue.APA_PARTIAL.name
+    file = public / catalog.APA_PARTIAL.name
     whole = file.read_bytes()
     file.write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(ValueError, match=r"APAFULL\.rda .* not a whole R data file"):
@@ -211,13 +211,13 @@ def test_without_rdata_nothing_is_fetched(monkeypatch, server, cached, call):
 def test_the_terms_of_the_sushi_data_are_shown_once(monkeypatch, public, server, cached, capsys):
     fetch._show_once.cache_clear()
     positions = np.array(list(itertools.islice(itertools.permutations(range(1, 11)), 3)), dtype=float)
-    monkeypatch.setattr(catalogue, "SUSHI", expecting(catalogue.SUSHI, positions))
-    write_r(public / catalogue.SUSHI.name, {"sushi_rankings": RMatrix(positions)})
+    monkeypatch.setattr(catalog, "SUSHI", expecting(catalog.SUSHI, positions))
+    write_r(public / catalog.SUSHI.name, {"sushi_rankings": RMatrix(positions)})
     data = fetch_sushi(progress=False)
     assert "not to be redistributed" in capsys.readouterr().err
     fetch_sushi(progress=False)
     assert capsys.readouterr().err == ""
-    assert "not to be redistributed" in data.licence
+    assert "not to be redistributed" in data.license
     np.testing.assert_array_equal(data.scores, 11 - positions)
 
 
@@ -267,7 +267,7 @@ def test_sushi(data_folder, public, server, cached):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", catalogue.LABEL_RANKING)
+@pytest.mark.parametrize("name", catalog.LABEL_RANKING)
 def test_label_ranking_sets(data_folder, public, server, cached, name):
     write_label_ranking(data_folder, public, name)
     data = fetch_label_ranking(name, progress=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.datasets.upstream import write_davis, write_named_table, write_text, write_yamanishi
-from torchrank.datasets import catalogue
+from torchrank.datasets import catalog
 from torchrank.datasets.networks import as_kernel, fetch_davis, fetch_yamanishi
 from torchrank.datasets.sources import characters, digest
 
@@ -23,13 +23,13 @@ def expecting(source, values):
 @pytest.fixture
 def publish(monkeypatch, public, server, cached):
     """Publish a small set of nuclear receptors."""
-    known = catalogue.YAMANISHI["nuclear_receptor"]
+    known = catalog.YAMANISHI["nuclear_receptor"]
     expected = known._replace(
         labels=expecting(known.labels, ADJ),
         drugs=expecting(known.drugs, DRUGS),
         targets=expecting(known.targets, PROTEINS),
     )
-    monkeypatch.setitem(catalogue.YAMANISHI, "nuclear_receptor", expected)
+    monkeypatch.setitem(catalog.YAMANISHI, "nuclear_receptor", expected)
 
     def write(corner=""):
         write_named_table(public / known.labels.name, ADJ, ["hsa1", "hsa2"], ["D1", "D2", "D3"], corner)
@@ -73,7 +73,7 @@ def test_raw_similarities_are_as_the_source_has_them(publish):
 )
 def test_other_content_is_refused(publish, public, text, message):
     publish()
-    write_text(public / catalogue.YAMANISHI["nuclear_receptor"].labels.name, text)
+    write_text(public / catalog.YAMANISHI["nuclear_receptor"].labels.name, text)
     with pytest.raises(ValueError, match=rf"nr_admat_dgc\.txt holds another file than expected: .*{message}"):
         fetch_yamanishi("nuclear_receptor", progress=False)
 
@@ -98,12 +98,12 @@ def test_kernels_are_symmetric_and_positive_semi_definite():
 def test_small_davis(monkeypatch, public, server, cached):
     Kd, similar = np.array([[10000.0, 1.0, 30.0]]), np.array([[4.0, 2, 0], [2, 16, 1], [0, 1, 1]])
     for name, values in (("DAVIS_LABELS", Kd), ("DAVIS_DRUGS", [[1.0]]), ("DAVIS_TARGETS", similar)):
-        source = expecting(getattr(catalogue, name), np.array(values))
-        monkeypatch.setattr(catalogue, name, source)
+        source = expecting(getattr(catalog, name), np.array(values))
+        monkeypatch.setattr(catalog, name, source)
         write_text(public / source.name, "".join(" ".join(map(repr, row)) + "\n" for row in np.array(values).tolist()))
     for name, names in (("DAVIS_DRUG_NAMES", ("1",)), ("DAVIS_TARGET_NAMES", ("c", "b", "a"))):
-        source = expecting(getattr(catalogue, name), characters(names))
-        monkeypatch.setattr(catalogue, name, source)
+        source = expecting(getattr(catalog, name), characters(names))
+        monkeypatch.setattr(catalog, name, source)
         write_text(public / source.name, json.dumps(dict.fromkeys(names, "C")))
     data = fetch_davis(progress=False)
     np.testing.assert_allclose(data.labels, [[5, 9, 9 - np.log10(30)]], rtol=0, atol=1e-15)
@@ -112,8 +112,8 @@ def test_small_davis(monkeypatch, public, server, cached):
     raw = fetch_davis(raw=True, progress=False)
     np.testing.assert_array_equal(raw.labels, Kd)
     np.testing.assert_array_equal(raw.column_kernel, similar)
-    write_text(public / catalogue.DAVIS_DRUG_NAMES.name, "[]")
-    (cached / catalogue.DAVIS_DRUG_NAMES.name).unlink()
+    write_text(public / catalog.DAVIS_DRUG_NAMES.name, "[]")
+    (cached / catalog.DAVIS_DRUG_NAMES.name).unlink()
     with pytest.raises(ValueError, match="it does not hold a JSON object"):
         fetch_davis(progress=False)
 

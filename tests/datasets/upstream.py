@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from torchrank.datasets import catalogue
+from torchrank.datasets import catalog
 from torchrank.datasets.sources import Source
 
 
@@ -49,7 +49,7 @@ def _to_r(matrix: RMatrix, converter: Any) -> Any:
 
 
 def write_r(path: Path, objects: dict[str, Any]) -> None:
-    """An R data file as R wrote them for many years: serialisation format 2; xz for .RData, gzip for .rda."""
+    """An R data file as R wrote them for many years: serialization format 2; xz for .RData, gzip for .rda."""
     path.parent.mkdir(parents=True, exist_ok=True)
     known = {**_writer().DEFAULT_CLASS_MAP, RMatrix: _to_r}
     import rdata
@@ -67,12 +67,12 @@ def write_text(path: Path, text: str) -> None:
 
 def all_sources() -> Iterator[Source]:
     """Every file that the fetch functions may ask for."""
-    yield from (catalogue.APA_COMPLETE, catalogue.APA_PARTIAL, catalogue.EUROVISION, catalogue.SUSHI)
-    yield from (known.source(name) for name, known in catalogue.LABEL_RANKING.items())
-    yield from (known.source for known in catalogue.EXPRESSION.values())
-    yield from (catalogue.COLON_GENES, catalogue.DAVIS_LABELS, catalogue.DAVIS_DRUGS, catalogue.DAVIS_TARGETS)
-    yield from (catalogue.DAVIS_DRUG_NAMES, catalogue.DAVIS_TARGET_NAMES)
-    for known in catalogue.YAMANISHI.values():
+    yield from (catalog.APA_COMPLETE, catalog.APA_PARTIAL, catalog.EUROVISION, catalog.SUSHI)
+    yield from (known.source(name) for name, known in catalog.LABEL_RANKING.items())
+    yield from (known.source for known in catalog.EXPRESSION.values())
+    yield from (catalog.COLON_GENES, catalog.DAVIS_LABELS, catalog.DAVIS_DRUGS, catalog.DAVIS_TARGETS)
+    yield from (catalog.DAVIS_DRUG_NAMES, catalog.DAVIS_TARGET_NAMES)
+    for known in catalog.YAMANISHI.values():
         yield from (known.labels, known.drugs, known.targets)
 
 
@@ -88,12 +88,12 @@ def write_all(data: Path, folder: Path) -> None:
     write_apa(data, folder)
     write_eurovision(data, folder)
     write_sushi(data, folder)
-    for name in catalogue.LABEL_RANKING:
+    for name in catalog.LABEL_RANKING:
         write_label_ranking(data, folder, name)
-    for name in catalogue.EXPRESSION:
+    for name in catalog.EXPRESSION:
         write_expression(data, folder, name)
     write_davis(data, folder)
-    for name in catalogue.YAMANISHI:
+    for name in catalog.YAMANISHI:
         write_yamanishi(data, folder, name)
 
 
@@ -101,8 +101,8 @@ def write_apa(data: Path, folder: Path) -> None:
     """A row a voter, in no order; what was not ranked is NA."""
     rng = np.random.default_rng(0)
     for source, name, copy in (
-        (catalogue.APA_COMPLETE, "APAred", "apa.csv"),
-        (catalogue.APA_PARTIAL, "APAFULL", "apa_partial.csv"),
+        (catalog.APA_COMPLETE, "APAred", "apa.csv"),
+        (catalog.APA_PARTIAL, "APAFULL", "apa_partial.csv"),
     ):
         _, rows = read_csv(data / "apa" / copy)
         ranks = np.array([row[:5] for row in rows], dtype=np.int32)
@@ -117,7 +117,7 @@ def write_eurovision(data: Path, folder: Path) -> None:
     matrix = RMatrix(ranks, [row[0] for row in rows], header[1:])
     frequency = RMatrix(np.column_stack([ranks, np.ones(len(ranks))]))
     content = {"data": matrix, "frequency": frequency, "m": np.full(6, 8.0)}
-    write_r(folder / catalogue.EUROVISION.name, {"eurovision": content})
+    write_r(folder / catalog.EUROVISION.name, {"eurovision": content})
 
 
 def write_sushi(data: Path, folder: Path) -> None:
@@ -125,7 +125,7 @@ def write_sushi(data: Path, folder: Path) -> None:
     header, rows = read_csv(data / "sushi" / "sushi_a.csv.gz")
     items = [name.removeprefix("rank_").replace("_", " ") for name in header]
     matrix = RMatrix(np.array(rows, dtype=np.int32), None, items)
-    write_r(folder / catalogue.SUSHI.name, {"sushi_rankings": matrix})
+    write_r(folder / catalog.SUSHI.name, {"sushi_rankings": matrix})
 
 
 def write_label_ranking(data: Path, folder: Path, name: str) -> None:
@@ -135,14 +135,14 @@ def write_label_ranking(data: Path, folder: Path, name: str) -> None:
     sizes = [str(len(rows)), str(len(header) - n_labels), str(n_labels)]
     lines = [sizes + [column.removeprefix("rank:") for column in header], *rows]
     text = "".join(",".join(line) + "\r\n" for line in lines)
-    write_text(folder / catalogue.LABEL_RANKING[name].source(name).name, text)
+    write_text(folder / catalog.LABEL_RANKING[name].source(name).name, text)
 
 
 def write_expression(data: Path, folder: Path, name: str) -> None:
     """A list of matrices and factors: xtrain, ytrain, and NULL or xtest, ytest; or x and y."""
     import pandas as pd
 
-    known = catalogue.EXPRESSION[name]
+    known = catalog.EXPRESSION[name]
     with np.load(data / "gene_expression" / f"{name}.npz") as copy:
         X, y = copy["X"].astype(float), copy["y"]
         samples = list(copy["sample_names"]) if "sample_names" in copy else None
@@ -164,26 +164,26 @@ def write_expression(data: Path, folder: Path, name: str) -> None:
     write_r(folder / known.source.name, {known.name: content})
     if name == "colon":
         other = {"X": X, "Y": 2.0 - y, "gene.names": np.array(genes)}
-        write_r(folder / catalogue.COLON_GENES.name, {"Colon": other})
+        write_r(folder / catalog.COLON_GENES.name, {"Colon": other})
 
 
 def write_davis(data: Path, folder: Path) -> None:
     """Numbers with blanks between them, and JSON objects by name."""
     with np.load(data / "drug_target" / "davis.npz") as copy:
         for source, key in (
-            (catalogue.DAVIS_LABELS, "kd_nM"),
-            (catalogue.DAVIS_DRUGS, "drug_sim"),
-            (catalogue.DAVIS_TARGETS, "target_sim"),
+            (catalog.DAVIS_LABELS, "kd_nM"),
+            (catalog.DAVIS_DRUGS, "drug_sim"),
+            (catalog.DAVIS_TARGETS, "target_sim"),
         ):
             lines = [" ".join(f"{value!r}".removesuffix(".0") for value in row) for row in copy[key].tolist()]
             write_text(folder / source.name, "\n".join(lines) + "\n")
-        for source, key in ((catalogue.DAVIS_DRUG_NAMES, "drug_ids"), (catalogue.DAVIS_TARGET_NAMES, "target_ids")):
+        for source, key in ((catalog.DAVIS_DRUG_NAMES, "drug_ids"), (catalog.DAVIS_TARGET_NAMES, "target_ids")):
             write_text(folder / source.name, json.dumps({str(name): "C" for name in copy[key]}))
 
 
 def write_yamanishi(data: Path, folder: Path, name: str) -> None:
     """Tables with tabs, column names in the first line and row names in the first column."""
-    known = catalogue.YAMANISHI[name]
+    known = catalog.YAMANISHI[name]
     with np.load(data / "drug_target" / f"{name}.npz") as copy:
         drugs, targets = list(copy["drug_ids"]), list(copy["target_ids"])
         target_sim = copy["target_sim" if "target_sim" in copy else "target_sim_ppi"]

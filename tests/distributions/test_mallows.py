@@ -44,13 +44,13 @@ def test_probabilities_and_moments(lam: float) -> None:
     ("n", "lam", "value"),
     [(5, 1.0, 1.6129717), (200, 0.01, 774.710419), (1000, 1e-3, 5676.219027), (200, 0.0, 863.231987192405)],
 )
-def test_normaliser_of_many_items(n: int, lam: float, value: float) -> None:
+def test_normalizer_of_many_items(n: int, lam: float, value: float) -> None:
     digits = len(str(value).split(".")[1])
     assert float(log_partition(number(lam), n)) == pytest.approx(value, abs=0.6 * 10**-digits, rel=0)
 
 
 @pytest.mark.parametrize("n", [1, 2, 50, 1000])
-def test_normaliser_without_concentration(n: int) -> None:
+def test_normalizer_without_concentration(n: int) -> None:
     lam = number(0.0)
     assert float(log_partition(lam, n)) == pytest.approx(math.lgamma(n + 1), rel=1e-14, abs=1e-14)
     assert float(mean_distance(lam, n)) == n * (n - 1) / 4
@@ -199,7 +199,7 @@ def test_no_concentration_in_opposite_rankings() -> None:
 
 
 def test_fit_is_the_maximum() -> None:
-    """No centre and no concentration on a grid does better."""
+    """No center and no concentration on a grid does better."""
     rng = np.random.default_rng(0)
     X = np.argsort(rng.normal(size=(30, 4)) + np.arange(4), axis=1).argsort(axis=1).astype(float)
     weights = rng.random(30) * 3
@@ -238,7 +238,7 @@ def test_fit_without_a_maximum_takes_the_cap_even_where_distances_underflow() ->
             assert float(fit_mallows(np.array([[3.0, 1.0, 2.0]]), max_lam=cap).lam) == cap
 
 
-def test_fit_with_a_given_centre() -> None:
+def test_fit_with_a_given_center() -> None:
     X = np.random.default_rng(2).random((9, 4))
     center = np.array([0.3, -1.0, 7.0, 2.0])
     fit = fit_mallows(X, center=center)

@@ -187,7 +187,7 @@ def test_comparison_of_numbers(found, stored, same):
 
 
 @pytest.mark.parametrize("said", ["/home/ann/x", "in /root/.cache", r"C:\Users\ann", "'/tmp/a'"])
-def test_paths_are_recognised(said):
+def test_paths_are_recognized(said):
     assert _PATH.search(said)
 
 

@@ -231,7 +231,7 @@ def test_integers_beyond_the_largest_float(make):
         make()
 
 
-def test_parameters_that_an_optimiser_made_infinite_can_be_shown():
+def test_parameters_that_an_optimizer_made_infinite_can_be_shown():
     mallows, smoothed = MallowsKernel(), SmoothedKendallKernel()
     with torch.no_grad():
         mallows.log_lam.fill_(800.0)

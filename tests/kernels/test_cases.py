@@ -139,7 +139,7 @@ def test_fewer_than_two_items(function, n):
         function(np.zeros((3, n)))
 
 
-def test_unnormalised_concentration_makes_the_identity():
+def test_unnormalized_concentration_makes_the_identity():
     X = random_scores(np.random.default_rng(0), "total", 6, 1000)
     assert np.array_equal(mallows_gram(X, lam=0.01), np.eye(6))
     K = mallows_gram(X, lam=1, normalize=True)

@@ -44,10 +44,10 @@ def test_largest_number_of_items():
     K = diffusion_gram(X, beta=0.3)
     assert np.linalg.eigvalsh(K[:3, :3]).min() > 0
     assert K[0, 3] == K[0, 0] == K[1, 1]
-    first = 1 - math.exp(-8 * 0.3)  # in all, that much has left; at most an eighth of it to one neighbour
-    neighbour = X[0].copy()
-    neighbour[X[0] == 4], neighbour[X[0] == 5] = 5, 4
-    assert 0 < diffusion_gram(X[:1], neighbour[None], beta=0.3).item() < first / 8
+    first = 1 - math.exp(-8 * 0.3)  # in all, that much has left; at most an eighth of it to one neighbor
+    neighbor = X[0].copy()
+    neighbor[X[0] == 4], neighbor[X[0] == 5] = 5, 4
+    assert 0 < diffusion_gram(X[:1], neighbor[None], beta=0.3).item() < first / 8
 
 
 def test_renaming_items_changes_nothing_but_reordering_ranks_does():

@@ -56,7 +56,7 @@ def test_cross_gram_counts_and_distances(pair):
 
 
 @given(score_arrays(rows=(1, 4), dtypes=("int64", "float32", "bool", "longdouble")), st.randoms())
-def test_relabelling_items_changes_nothing(X, random):
+def test_relabeling_items_changes_nothing(X, random):
     items = random.sample(range(X.shape[1]), X.shape[1])
     assert np.array_equal(kendall_gram(X[:, items]), kendall_gram(X))
 

@@ -165,17 +165,17 @@ def test_gradient_of_the_parameter():
     assert torch.autograd.gradcheck(gram, (kernel.log_lam.detach().clone().requires_grad_(),))
 
 
-def test_concentration_is_learnt_and_stays_positive():
+def test_concentration_is_learned_and_stays_positive():
     scores = torch.from_numpy(X)
     target = mallows_gram(scores, lam=3.0, normalize=True)
     kernel = MallowsKernel(lam=0.5, normalize=True)
-    optimiser = torch.optim.Adam(kernel.parameters(), lr=0.2)
+    optimizer = torch.optim.Adam(kernel.parameters(), lr=0.2)
     losses = []
     for _ in range(60):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = (kernel(scores) - target).square().mean()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.item())
         assert kernel.lam > 0
     assert losses[-1] < 1e-3 * losses[0]

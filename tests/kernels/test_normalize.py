@@ -1,4 +1,4 @@
-"""Centring and scaling of Gram matrices against explicit feature vectors."""
+"""Centering and scaling of Gram matrices against explicit feature vectors."""
 
 import numpy as np
 import pytest
@@ -15,13 +15,13 @@ def unit(features):
 
 
 def test_centering_subtracts_the_mean_feature_vector():
-    centred = TRAIN - TRAIN.mean(0)
+    centerd = TRAIN - TRAIN.mean(0)
     K = center_gram(TRAIN @ TRAIN.T)
-    np.testing.assert_allclose(K, centred @ centred.T, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(K, centerd @ centerd.T, rtol=0, atol=1e-12)
     np.testing.assert_allclose(K.sum(0), 0, atol=1e-12)
 
 
-def test_new_rows_are_centred_by_the_mean_of_the_training_rows():
+def test_new_rows_are_centered_by_the_mean_of_the_training_rows():
     mean = TRAIN.mean(0)
     K = center_gram(NEW @ TRAIN.T, TRAIN @ TRAIN.T)
     np.testing.assert_allclose(K, (NEW - mean) @ (TRAIN - mean).T, rtol=0, atol=1e-12)
@@ -40,8 +40,8 @@ def test_scaling_makes_feature_vectors_unit():
 def test_symmetric_bit_for_bit_with_a_unit_diagonal():
     K = TRAIN @ TRAIN.T
     K = (K + K.T) / 2
-    centred, scaled = center_gram(K), normalize_gram(K)
-    assert np.array_equal(centred, centred.T)
+    centerd, scaled = center_gram(K), normalize_gram(K)
+    assert np.array_equal(centerd, centerd.T)
     assert np.array_equal(scaled, scaled.T)
     assert (np.diag(scaled) == 1).all()
 

@@ -32,7 +32,7 @@ def test_pruned_tree_finds_a_clean_split():
 
 
 @pytest.mark.parametrize("silent", [0, 8])
-def test_first_split_of_the_pruned_tree_maximises_the_spread(silent):
+def test_first_split_of_the_pruned_tree_maximizes_the_spread(silent):
     X, Y = random_rows(7, N=30, d=2, L=4)
     Y[:silent] = NAN  # rows that order no pair count among the rows of a side
     Y[: silent // 2, 1] = 3.0

@@ -86,7 +86,7 @@ def test_features_within_clusters():
         assert d_knh(X, labels, k=k) == pytest.approx(oracle.neighborhood_distance(X, labels, k), abs=1e-12)
 
 
-def test_neighbourhood_of_small_clusters():
+def test_neighborhood_of_small_clusters():
     X, labels = np.array([[0.0], [2.0], [10.0]]), np.array([0, 0, 1])
     assert d_knh(X, labels) == (4 + 0) / 2
     assert d_knh(X, labels, squared=False) == (2 + 0) / 2

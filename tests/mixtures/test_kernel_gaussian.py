@@ -169,16 +169,16 @@ def test_gradients_reach_the_likelihood_of_em():
     with torch.no_grad():
         model.coefficients.add_(0.05 * noise)
         model.log_lam.sub_(0.3)
-    optimiser = torch.optim.LBFGS(model.parameters(), max_iter=1000, line_search_fn="strong_wolfe", tolerance_grad=1e-9)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=1000, line_search_fn="strong_wolfe", tolerance_grad=1e-9)
 
     def closure():
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = -model(X).sum()
         loss.backward()
         return loss
 
     first = -closure().item()
-    optimiser.step(closure)
+    optimizer.step(closure)
     assert first < best - 0.1
     assert -closure().item() == pytest.approx(best, abs=1e-5)
 

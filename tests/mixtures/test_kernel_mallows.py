@@ -37,7 +37,7 @@ def test_probabilities_add_up_to_1_and_are_those_of_equation_22():
             np.testing.assert_allclose(g / g.sum(), expected, rtol=1e-12)
 
 
-def test_a_ranking_as_centre_is_mallows():
+def test_a_ranking_as_center_is_mallows():
     center, lam = (2, 0, 3, 1), 0.7
     model = KernelMallowsMixture(4, 1)
     with torch.no_grad():
@@ -134,16 +134,16 @@ def test_gradients_reach_the_objective_of_em():
     model = KernelMallowsMixture(4, 2, ridge=2e-3)
     with torch.no_grad():
         model.theta.copy_(em.theta + 0.5 * torch.randn(em.theta.shape, generator=seeded(1), dtype=torch.float64))
-    optimiser = torch.optim.LBFGS(model.parameters(), max_iter=500, line_search_fn="strong_wolfe", tolerance_grad=1e-9)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=500, line_search_fn="strong_wolfe", tolerance_grad=1e-9)
 
     def closure():
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = model.penalty() - model(X).mean()
         loss.backward()
         return loss
 
     first = -closure().item()
-    optimiser.step(closure)
+    optimizer.step(closure)
     assert first < best - 2e-3
     assert -closure().item() == pytest.approx(best, abs=2e-7)
 

@@ -166,16 +166,16 @@ def test_gradients_reach_the_likelihood_of_em():
     best = em.fit(X, generator=seeded(0)).log_likelihood
     model = MallowsMixture(5, 2)
     model.centers = em.centers
-    optimiser = torch.optim.LBFGS(model.parameters(), max_iter=200, line_search_fn="strong_wolfe", tolerance_grad=1e-9)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=200, line_search_fn="strong_wolfe", tolerance_grad=1e-9)
 
     def closure():
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = -model(X).sum()
         loss.backward()
         return loss
 
     first = -closure().item()
-    optimiser.step(closure)
+    optimizer.step(closure)
     assert first < best - 1
     assert model.log_prob(X).sum().item() == pytest.approx(best, abs=1e-6)
     assert torch.allclose(model.lam, em.lam, atol=1e-3)
@@ -334,15 +334,15 @@ def test_a_concentration_of_0_is_left_by_gradient_and_may_become_negative(center
     model.fit(everything)  # whose concentration is 0
     model.centers = torch.tensor([center])
     assert model.lam.tolist() == [0]
-    optimiser = torch.optim.LBFGS(model.parameters(), max_iter=100, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=100, line_search_fn="strong_wolfe")
 
     def closure():
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = -model(X).mean()
         loss.backward()
         return loss
 
-    optimiser.step(closure)
+    optimizer.step(closure)
     assert sign * model.lam.item() == pytest.approx(float(fit_mallows(X).lam), rel=1e-4)
     assert float(model.log_prob(everything).exp().sum().detach()) == pytest.approx(1)
 

@@ -19,7 +19,7 @@ def seeded(seed: int) -> torch.Generator:
 
 
 def _module(make):
-    """What a module has learnt: parameters, buffers but for the weights themselves, and the unit of its objective."""
+    """What a module has learned: parameters, buffers but for the weights themselves, and the unit of its objective."""
 
     def fit(X, weights):
         model = make()

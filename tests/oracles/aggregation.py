@@ -1,4 +1,4 @@
-"""Central rankings from their definitions: votes and disagreements counted one by one, centres by enumeration."""
+"""Central rankings from their definitions: votes and disagreements counted one by one, centers by enumeration."""
 
 from collections.abc import Sequence
 from itertools import combinations, permutations

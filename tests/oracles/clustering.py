@@ -53,7 +53,7 @@ def best_partition(K, weights, clusters) -> float:
 
 
 def best_centers(X, weights, clusters) -> float:
-    """The lowest objective (17) over all choices of total rankings as centres."""
+    """The lowest objective (17) over all choices of total rankings as centers."""
     total = list(itertools.permutations(range(X.shape[1])))
     costs = np.array([[discordant(x, center) for center in total] for x in X], dtype=float)
     return min(

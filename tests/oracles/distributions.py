@@ -31,7 +31,7 @@ def partial_probability(worths: Sequence[float], row: Sequence[float], kind: str
 def partial_log_likelihood(
     worths: Sequence[float], X: np.ndarray, weights: Sequence[float], kind: str, prior: float
 ) -> float:
-    """What the fit maximises, choice by choice; the prior adds ``prior`` choices of each item out of all."""
+    """What the fit maximizes, choice by choice; the prior adds ``prior`` choices of each item out of all."""
     total = prior * sum(math.log(worth / sum(worths)) for worth in worths)
     for row, weight in zip(X, weights, strict=True):
         ranked = sorted((i for i in range(len(row)) if is_ranked(row[i])), key=lambda item: -row[item])

@@ -13,7 +13,7 @@ def all_rankings(n: int) -> list[tuple[int, ...]]:
 
 
 def mallows(x, center, lam) -> float:
-    """Mallows probability with the normaliser summed."""
+    """Mallows probability with the normalizer summed."""
     total = sum(math.exp(-lam * discordant(y, center)) for y in all_rankings(len(center)))
     return math.exp(-lam * discordant(x, center)) / total
 
@@ -34,7 +34,7 @@ def concentration(n: int, mean: float) -> float:
 
 
 def mallows_m_step(X, shares):
-    """Shares, Kemeny centres and concentrations for weighted memberships ``(c, m)``."""
+    """Shares, Kemeny centers and concentrations for weighted memberships ``(c, m)``."""
     n, fit = X.shape[1], []
     for own in shares:
         costs = {y: sum(z * discordant(x, y) for z, x in zip(own, X, strict=True)) for y in all_rankings(n)}

@@ -44,7 +44,7 @@ def new_axes():
 
 
 def thumbnail(ax):
-    """``(45, 60, 3)`` colours from 0 to 1 of the axes' figure, without letters."""
+    """``(45, 60, 3)`` colors from 0 to 1 of the axes' figure, without letters."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.legend import Legend
     from matplotlib.text import Text

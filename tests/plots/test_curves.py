@@ -89,7 +89,7 @@ def test_words_and_settings_that_belong_to_one_grid_only():
     assert len(ax.lines) == 3
 
 
-def test_conditional_ranking_by_regularisation():
+def test_conditional_ranking_by_regularization():
     estimators = pytest.importorskip("torchrank.estimators")
     rng = np.random.default_rng(0)
     nodes = rng.normal(size=(6, 2))

@@ -1,4 +1,4 @@
-"""What pictures look like from afar: no font or version of matplotlib changes that, a wrong colour or no data does."""
+"""What pictures look like from afar: no font or version of matplotlib changes that, a wrong color or no data does."""
 
 import importlib
 

@@ -19,9 +19,9 @@ def from_features(X, weights):
     """Principal components of the weighted features of the Kendall kernel, and their shares of the variance."""
     features = np.asarray(torchrank.kendall_features(X))
     p = weights / weights.sum()
-    centred = features - p @ features
-    values, directions = np.linalg.eigh(centred.T @ (p[:, None] * centred))
-    return centred @ directions[:, :-3:-1], values[:-3:-1] / values.sum()
+    centerd = features - p @ features
+    values, directions = np.linalg.eigh(centerd.T @ (p[:, None] * centerd))
+    return centerd @ directions[:, :-3:-1], values[:-3:-1] / values.sum()
 
 
 @pytest.mark.parametrize("m", [7, 501])  # all eigenvalues, or Lanczos iterations
@@ -52,7 +52,7 @@ def test_equal_rankings_lie_in_one_point():
 
 def test_neighbours_are_joined():
     X = np.array(list(permutations([1.0, 2, 3])))
-    ax = plot_map(torchrank.kendall_gram(X), neighbours=torchrank.kendall_distance(X) == 1)
+    ax = plot_map(torchrank.kendall_gram(X), neighbors=torchrank.kendall_distance(X) == 1)
     assert len(ax.lines) == 6  # the hexagon of rankings of three items
 
 
@@ -79,7 +79,7 @@ def test_names_do_not_cover_each_other():
 
 
 @pytest.mark.parametrize(("n", "edges"), [(3, 6), (4, 36)])
-def test_corners_are_rankings_and_edges_exchange_neighbours(n, edges):
+def test_corners_are_rankings_and_edges_exchange_neighbors(n, edges):
     X = np.array(list(permutations(np.arange(n, 0.0, -1))))
     ax = plot_permutohedron(X, items=list("ABCD"[:n]))
     assert len(ax.lines) == edges
@@ -139,7 +139,7 @@ def test_unranked_items_below_and_names_that_begin_alike():
         (lambda: plot_map([[1, 0.5], [0.2, 1]]), "not symmetric"),
         (lambda: plot_map(np.eye(3), names=["a"]), "names has 1 names"),
         (lambda: plot_map(np.eye(3), weights=[1, 2]), "expected one weight for each of 3"),
-        (lambda: plot_map(np.eye(3), neighbours=np.eye(2)), r"neighbours has shape \(2, 2\)"),
+        (lambda: plot_map(np.eye(3), neighbors=np.eye(2)), r"neighbors has shape \(2, 2\)"),
         (lambda: plot_permutohedron(np.ones((2, 5))), "X ranks 5 items"),
         (lambda: plot_permutohedron([[1, 2, np.nan]]), r"at row 0, item 2.*missing='topk'"),
         (lambda: plot_permutohedron(np.ones((0, 3))), "at least one is needed"),

@@ -44,7 +44,7 @@ def test_names_come_from_frames_and_data_sets_and_long_ones_are_cut():
     assert shown(plot_positions(data, items=["a" * 40, "b", "c"]))[0][1] == "a" * 23 + "…"
 
 
-def test_a_centre_orders_the_items():
+def test_a_center_orders_the_items():
     assert shown(plot_positions(THREE, center=torch.tensor([1, 2, 3])))[0] == ["2", "1", "0"]
 
 
@@ -62,7 +62,7 @@ def test_panels_show_clusters_in_one_scale():
     assert len({ax.images[0].get_clim() for ax in axes}) == 1
 
 
-def test_panels_go_into_given_axes_with_given_centres():
+def test_panels_go_into_given_axes_with_given_centers():
     from matplotlib import pyplot
 
     given = pyplot.subplots(2, 2)[1]

@@ -42,7 +42,7 @@ def kemeny(
 ) -> KemenyRanking:
     r"""Kemeny's central ranking: the one with the fewest disagreements.
 
-    It is the ranking y without ties that minimises the weighted Kendall distance
+    It is the ranking y without ties that minimizes the weighted Kendall distance
 
     .. math:: \sum_r w_r\, n_d(x_r, y)
 
@@ -172,6 +172,6 @@ def _central_order(excess: np.ndarray, tolerance: float, method: str, seconds: f
         orders.append(group[order])
         unique = unique and only
     order = np.concatenate(orders)
-    # Neighbours that no majority orders could change places.
+    # Neighbors that no majority orders could change places.
     swappable = (excess - excess.T)[order[:-1], order[1:]] == 0
     return order, gap, unique and not swappable.any()

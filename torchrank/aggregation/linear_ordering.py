@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 from scipy.sparse import csr_array, vstack
 
-from torchrank.aggregation.local_search import has_equal_neighbour, improved_order, local_order, order_cost
+from torchrank.aggregation.local_search import has_equal_neighbor, improved_order, local_order, order_cost
 
 _VIOLATED = 1e-6
 _CUTS_PER_ITEM = 20  # in one round; all violated ones would be thousands at first
@@ -55,7 +55,7 @@ def best_order(
 
 
 def _is_unique(program: "Program", order: np.ndarray, deadline: float) -> bool:
-    if has_equal_neighbour(program.excess, order, program.tolerance):
+    if has_equal_neighbor(program.excess, order, program.tolerance):
         return False
     program.exclude(order)
     _, bound = program.solve(deadline, integral=False)
@@ -83,7 +83,7 @@ class Program:
         self.most = np.zeros(0)
 
     def solve(self, deadline: float, *, integral: bool) -> tuple[np.ndarray | None, float]:
-        """Minimise, adding cycles until none is violated or the time is over.
+        """Minimize, adding cycles until none is violated or the time is over.
 
         Returns:
             The last point that was found as an ``(n, n)`` matrix of x, and a lower bound of the cost of every order.
@@ -91,7 +91,7 @@ class Program:
         x, bound = self._matrix((self.objective < 0).astype(np.float64)), 0.0
         self._add(self._violated(x))
         while True:
-            result = self._minimise(deadline - time.monotonic(), integral)
+            result = self._minimize(deadline - time.monotonic(), integral)
             bound = max(bound, self._bound(result, integral))
             if result.x is None:
                 return (x if bound else None), bound
@@ -107,7 +107,7 @@ class Program:
         above = place[self.i] < place[self.j]
         self._append(csr_array(np.where(above, 1.0, -1.0)[None]), np.array([above.sum() - 1.0]))
 
-    def _minimise(self, seconds: float, integral: bool) -> OptimizeResult:
+    def _minimize(self, seconds: float, integral: bool) -> OptimizeResult:
         return milp(
             self.objective,
             integrality=np.full(len(self.objective), int(integral)),

@@ -37,7 +37,7 @@ def order_cost(excess: np.ndarray, order: np.ndarray) -> float:
     return float(np.triu(excess[np.ix_(order, order)], 1).sum())
 
 
-def has_equal_neighbour(excess: np.ndarray, order: np.ndarray, tolerance: float) -> bool:
+def has_equal_neighbor(excess: np.ndarray, order: np.ndarray, tolerance: float) -> bool:
     """Whether moving one item gives another order that costs the same."""
     against = (excess - excess.T)[np.ix_(order, order)]
     for place in range(len(order)):

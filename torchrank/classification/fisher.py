@@ -59,7 +59,7 @@ def fisher_discriminant(
     .. math:: f_c(x) = (\phi(x) - \mu)^\top S_r^{-1} (\mu_c - \mu)
         - \tfrac12 (\mu_c - \mu)^\top S_r^{-1} (\mu_c - \mu)
 
-    and the largest one wins: the class whose mean is nearest in the metric of the regularised scatter S_r. For two
+    and the largest one wins: the class whose mean is nearest in the metric of the regularized scatter S_r. For two
     classes f_1 - f_0 is a multiple of the discriminant of Mika et al. (1999), with the threshold half way between the
     projected class means. Without its constant term this is the kernel's expansion ``k(x)^T a_c``.
 
@@ -74,7 +74,7 @@ def fisher_discriminant(
 
     Args:
         K: ``(m, m)`` positive semi-definite kernel matrix of the training samples; where a ridge such as 1e-3 is to
-            mean anything, centred and scaled, see :func:`torchrank.center_gram` and :func:`torchrank.normalize_gram`.
+            mean anything, centerd and scaled, see :func:`torchrank.center_gram` and :func:`torchrank.normalize_gram`.
         y: ``(m,)`` class numbers.
         n_classes: None means one more than the largest number in ``y``.
         ridge: above 0; as a tensor it may carry a gradient.
@@ -159,7 +159,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
 
         loss = torch.nn.functional.cross_entropy(model.class_scores(x_new, model.solve(y)), y_new)
 
-    Kernel values enter as they are: a kernel of centred, scaled features is the kernel's business.
+    Kernel values enter as they are: a kernel of centerd, scaled features is the kernel's business.
 
     Args:
         kernel: maps ``(r, d)`` and ``(s, d)`` to the kernel matrix ``(r, s)``, for example

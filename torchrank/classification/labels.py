@@ -16,7 +16,7 @@ def class_numbers(y: Any, m: int, n_classes: int | None, device: torch.device) -
 
     Args:
         y: ``(m,)`` integers or bools 0 to ``n_classes - 1``.
-        m: samples that have to be labelled.
+        m: samples that have to be labeled.
         n_classes: None means one more than the largest label.
         device: where the result goes.
 

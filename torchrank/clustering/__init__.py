@@ -1,4 +1,4 @@
-"""Clusters of rankings: kernel k-means, and k-means whose centres are rankings."""
+"""Clusters of rankings: kernel k-means, and k-means whose centers are rankings."""
 
 from torchrank.clustering.kernel_kmeans import KernelKMeans
 from torchrank.clustering.lloyd import KMeansFit

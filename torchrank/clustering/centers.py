@@ -1,4 +1,4 @@
-"""Rankings as centres: Kemeny's, Borda's and Copeland's, for many weightings of the same rankings at once."""
+"""Rankings as centers: Kemeny's, Borda's and Copeland's, for many weightings of the same rankings at once."""
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ def centers_of_margins(
     """Total rankings ``(..., n)`` central to rankings that are known by their majorities, int64 from 0 to n - 1.
 
     Kemeny's is optimal; Borda's and Copeland's are approximations of it, in O(n^2). Items that a rule ties are ranked
-    by index, the smaller one first, since a centre has to be a total ranking.
+    by index, the smaller one first, since a center has to be a total ranking.
     """
     margins = sums.new_zeros((*sums.shape[:-1], n, n))
     i, j = item_pairs(n, sums.device)
@@ -39,9 +39,9 @@ def centers_of_margins(
 
 
 def improved(new: Tensor, previous: Tensor | None, sums: Tensor) -> tuple[Tensor, Tensor]:
-    """Of two centres by pair signs ``(..., p)``, the one with the higher agreement; and where that is the new one.
+    """Of two centers by pair signs ``(..., p)``, the one with the higher agreement; and where that is the new one.
 
-    Borda's and Copeland's centres may be worse than what was there before; keeping the better one makes every step of
+    Borda's and Copeland's centers may be worse than what was there before; keeping the better one makes every step of
     an iteration lower its objective.
     """
     if previous is None:

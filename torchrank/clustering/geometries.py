@@ -13,7 +13,7 @@ _BLOCK = 2**17  # distances that stay in a processor's cache
 
 
 class GramGeometry(Geometry):
-    """Points known by their Gram matrix; a centre is the weights ``(m,)`` of the points whose mean it is."""
+    """Points known by their Gram matrix; a center is the weights ``(m,)`` of the points whose mean it is."""
 
     def __init__(self, gram: Tensor, weights: Tensor) -> None:
         self.gram, self.weights = gram, weights
@@ -21,7 +21,7 @@ class GramGeometry(Geometry):
         self.tolerance = rounding_of(self.diagonal)
 
     def points(self, rows: Tensor) -> Tensor:
-        """Points by number as centres."""
+        """Points by number as centers."""
         centers = self.gram.new_zeros((len(rows), 1, len(self.gram)))
         return centers.scatter_(2, rows[:, None, None], 1.0)
 
@@ -37,7 +37,7 @@ class GramGeometry(Geometry):
 
 
 class FeatureGeometry(Geometry):
-    """Points by their feature vectors ``(m, d)``; a centre is a vector ``(d,)``."""
+    """Points by their feature vectors ``(m, d)``; a center is a vector ``(d,)``."""
 
     def __init__(self, features: Tensor, weights: Tensor) -> None:
         self.features, self.weights = features, weights
@@ -45,7 +45,7 @@ class FeatureGeometry(Geometry):
         self.tolerance = rounding_of(self.diagonal)
 
     def points(self, rows: Tensor) -> Tensor:
-        """Points by number as centres."""
+        """Points by number as centers."""
         return self.features[rows][:, None]
 
     def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
@@ -82,14 +82,14 @@ class FeatureGeometry(Geometry):
         return (self.diagonal - 2 * products + centers.square().sum(-1, keepdim=True)).clamp_(min=0)
 
     def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
-        """The nearest centres, by blocks of points: a table of all distances is slower than what it is made of."""
+        """The nearest centers, by blocks of points: a table of all distances is slower than what it is made of."""
         s, c, d = centers.shape
         offset = (centers.square().sum(-1) / 2).masked_fill(~filled, math.inf).reshape(-1)
         flat, (m, _) = centers.reshape(-1, d).mT, self.features.shape
         labels, cost = torch.empty((m, s), dtype=torch.int64, device=flat.device), flat.new_empty((m, s))
         rows = max(1, _BLOCK // (s * c))
         for points, own, at in zip(self.features.split(rows), labels.split(rows), cost.split(rows), strict=True):
-            half = torch.addmm(offset, points, flat, alpha=-1).view(-1, s, c)  # less the same for every centre
+            half = torch.addmm(offset, points, flat, alpha=-1).view(-1, s, c)  # less the same for every center
             least, first = half.min(-1)
             near = half <= (least + self.tolerance / 2)[..., None]
             several = near.sum(-1) > 1

@@ -1,4 +1,4 @@
-"""Kernel k-means: clusters of rankings whose centres are means in the kernel's feature space."""
+"""Kernel k-means: clusters of rankings whose centers are means in the kernel's feature space."""
 
 import math
 from dataclasses import replace
@@ -33,12 +33,12 @@ from torchrank.rankings.validate import Scores, check_positive
 class KernelKMeans(GrowingBuffers, nn.Module):
     r"""Kernel k-means on rankings, or on any Gram matrix.
 
-    Minimises the weighted sum of squared distances to the means of the clusters in the kernel's feature space,
+    Minimizes the weighted sum of squared distances to the means of the clusters in the kernel's feature space,
 
     .. math:: \sum_j \sum_{i \in S_j} w_i \lVert \Phi(x_i) - \mu_j \rVert^2
 
     by Algorithm 1 of Jiao and Vert (IEEE TPAMI 40(7), 2018), from many starts at once. What the algorithm leaves open:
-    a cluster that becomes empty gets the point that is farthest from its centre. The objective never rises.
+    a cluster that becomes empty gets the point that is farthest from its center. The objective never rises.
 
     Equal rankings are found and counted once, so that 5,738 votes of which 120 differ cost as much as 120. Where the
     feature vectors of the Kendall or the smoothed kernel have fewer entries than the Gram matrix has columns, they take
@@ -49,12 +49,12 @@ class KernelKMeans(GrowingBuffers, nn.Module):
 
         kernel = MultivariateKernel([KendallKernel(), KendallKernel()], sizes=[5, 5])
         model = KernelKMeans(2, kernel=kernel)
-        optimiser = torch.optim.Adam(kernel.parameters(), lr=0.1)
+        optimizer = torch.optim.Adam(kernel.parameters(), lr=0.1)
         for _ in range(50):
             model.fit(X)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             model.loss(temperature=0.1).backward()
-            optimiser.step()
+            optimizer.step()
 
     Args:
         n_clusters: c.
@@ -68,8 +68,8 @@ class KernelKMeans(GrowingBuffers, nn.Module):
     Attributes:
         rankings: ``(u, n)`` the different training rankings; no columns for a precomputed kernel.
         weights: ``(u,)`` their weights.
-        coefficients: ``(c, u)`` the weights by which centres are means of them.
-        center_norms: ``(c,)`` squared norms of the centres; infinite for clusters without members.
+        coefficients: ``(c, u)`` the weights by which centers are means of them.
+        center_norms: ``(c,)`` squared norms of the centers; infinite for clusters without members.
 
     Raises:
         ValueError, TypeError: settings out of range.
@@ -151,7 +151,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         return replace(fit, labels=data.origin.wrap(labels))
 
     def forward(self, X: Scores, diagonal: Matrix | None = None) -> Matrix:
-        """Squared distances ``(m2, c)`` to the centres, infinite for clusters without members.
+        """Squared distances ``(m2, c)`` to the centers, infinite for clusters without members.
 
         Args:
             X: ``(m2, n)`` rankings or, for a precomputed kernel, the matrix ``(m2, m)`` of new against training rows.
@@ -172,7 +172,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
 
     @torch.no_grad()
     def predict(self, X: Scores) -> Matrix:
-        """Labels ``(m2,)`` int64 of the nearest centres; see :meth:`forward` for ``X``."""
+        """Labels ``(m2,)`` int64 of the nearest centers; see :meth:`forward` for ``X``."""
         relative, origin = self._relative_distances(X)
         labels = nearest_centers(relative.mT, float(self.tolerance))[0]
         return origin.wrap(labels)
@@ -182,7 +182,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
 
         .. math:: z_{ij} = \frac{\exp(-D_{ij}(K) / T)}{\sum_l \exp(-D_{il}(K) / T)}
 
-        with squared distances D to the fitted centres, whose weights on the training rows are held fixed. As T goes to
+        with squared distances D to the fitted centers, whose weights on the training rows are held fixed. As T goes to
         0 these become the labels.
 
         Args:
@@ -208,7 +208,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
                        {\sum_i w_i \lVert \Phi(x_i) - \bar\Phi \rVert^2}
 
         with the memberships of :meth:`soft_assign` and their own means. As a share it does not fall by shrinking the
-        kernel, so minimising it makes the clusters clearer.
+        kernel, so minimizing it makes the clusters clearer.
 
         Args:
             temperature: T, above 0.

@@ -30,25 +30,25 @@ class Clusters(NamedTuple):
 
 
 class Geometry(Protocol):
-    """What Lloyd's algorithm asks of m weighted points; centres are ``(s, c, q)`` whatever q means."""
+    """What Lloyd's algorithm asks of m weighted points; centers are ``(s, c, q)`` whatever q means."""
 
     weights: Tensor  # (m,) float64
     tolerance: float  # distances that differ by less are equal
 
     def points(self, rows: Tensor) -> Tensor:
-        """Points ``(s,)`` by number, each as the one centre of a start: ``(s, 1, q)``."""
+        """Points ``(s,)`` by number, each as the one center of a start: ``(s, 1, q)``."""
         ...
 
     def centers(self, labels: Tensor, n_clusters: int, previous: "Clusters | None") -> Tensor:
-        """Centres of the clusters that ``labels`` ``(s, m)`` make; anything for empty ones."""
+        """Centers of the clusters that ``labels`` ``(s, m)`` make; anything for empty ones."""
         ...
 
     def distances(self, centers: Tensor) -> Tensor:
-        """What every point costs at every centre, ``(s, c, m)``."""
+        """What every point costs at every center, ``(s, c, m)``."""
         ...
 
     def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
-        """The first of the cheapest centres that are ``filled`` ``(s, c)``, and its cost; both ``(s, m)``."""
+        """The first of the cheapest centers that are ``filled`` ``(s, c)``, and its cost; both ``(s, m)``."""
         costs = self.distances(centers).masked_fill(~filled[..., None], math.inf)
         return nearest_centers(costs, self.tolerance)
 
@@ -89,9 +89,9 @@ class BestStart(NamedTuple):
     """The start that ended lowest."""
 
     fit: KMeansFit
-    members: Tensor  # (m,) the labels that the last centres were computed from
+    members: Tensor  # (m,) the labels that the last centers were computed from
     centers: Tensor  # (c, q)
-    filled: Tensor  # (c,) which centres have members
+    filled: Tensor  # (c,) which centers have members
 
 
 def check_clustering(
@@ -155,10 +155,10 @@ def lloyd(
 ) -> BestStart:
     """Run Lloyd's algorithm from all starts and keep the one that ends lowest.
 
-    Every iteration computes the centres of the present clusters and moves every point to its nearest centre, the first
+    Every iteration computes the centers of the present clusters and moves every point to its nearest center, the first
     of equally near ones. A cluster that this empties gets the point that costs most. A start has converged when no
     point moves, or no more than a share of them, or when the objective stays. Its labels and its objective belong to
-    its last centres.
+    its last centers.
 
     Args:
         geometry: the points.
@@ -220,7 +220,7 @@ def _run(
 
 
 def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
-    """The first of the cheapest centres, costs within ``tolerance`` being equal, and its cost; both ``(..., m)``."""
+    """The first of the cheapest centers, costs within ``tolerance`` being equal, and its cost; both ``(..., m)``."""
     limit = costs.amin(dim=-2) + tolerance
     last = costs.shape[-2] - 1
     labels = torch.full(limit.shape, last, dtype=torch.int64, device=costs.device)

@@ -1,4 +1,4 @@
-"""k-means whose centres are rankings."""
+"""k-means whose centers are rankings."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
 class RankingKMeans(GrowingBuffers, nn.Module):
     r"""k-means in which every cluster has a central ranking, and costs are pairs of items.
 
-    Minimises over clusters and central total rankings
+    Minimizes over clusters and central total rankings
 
     .. math:: \sum_j \sum_{i \in S_j} w_i\, n_d(x_i, \pi_j)
 
@@ -42,8 +42,8 @@ class RankingKMeans(GrowingBuffers, nn.Module):
     that a ranking ties, or does not rank, costs nothing. Equal rankings are counted once. A cluster that becomes empty
     gets the ranking that costs most.
 
-    With ``center="kemeny"`` every centre is optimal for its cluster. Borda's and Copeland's need no search; they
-    replace the centre that was there only when they are better, so the objective never rises and the iteration ends.
+    With ``center="kemeny"`` every center is optimal for its cluster. Borda's and Copeland's need no search; they
+    replace the center that was there only when they are better, so the objective never rises and the iteration ends.
     The signs of all pairs of items of the different rankings are held in memory, 4 n^2 bytes each.
 
     Args:
@@ -57,7 +57,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
 
     Attributes:
         centers: ``(c, n)`` central rankings, int64 scores from 0 to n - 1, larger = preferred.
-        filled: ``(c,)`` which centres have members.
+        filled: ``(c,)`` which centers have members.
 
     Raises:
         ValueError, TypeError: settings out of range.
@@ -127,13 +127,13 @@ class RankingKMeans(GrowingBuffers, nn.Module):
 
     @torch.no_grad()
     def forward(self, X: Scores) -> Matrix:
-        """Discordant pairs ``(m2, c)`` of rankings ``(m2, n)`` with the centres; infinite for those without members."""
+        """Discordant pairs ``(m2, c)`` of rankings ``(m2, n)`` with the centers; infinite for those without members."""
         rankings = self._fitted_ranks(X)
         return rankings.origin.wrap(self._costs(rankings.ranks).mT.to(rankings.result_dtype))
 
     @torch.no_grad()
     def predict(self, X: Scores) -> Matrix:
-        """Labels ``(m2,)`` int64 of the nearest centres, the first of equally near ones."""
+        """Labels ``(m2,)`` int64 of the nearest centers, the first of equally near ones."""
         rankings = self._fitted_ranks(X)
         return rankings.origin.wrap(self._nearest(rankings.ranks))
 
@@ -161,7 +161,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         return rankings
 
     def _costs(self, ranks: Tensor) -> Tensor:
-        """``(c, m)`` discordant pairs, infinite for centres without members."""
+        """``(c, m)`` discordant pairs, infinite for centers without members."""
         costs = discordant_with_centers(pair_signs(ranks), pair_signs(self.centers))
         return costs.masked_fill(~self.filled[:, None], torch.inf)
 
@@ -170,7 +170,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
 
 
 class _RankingGeometry(Geometry):
-    """Rankings by their pair signs; a centre is a total ranking ``(n,)``."""
+    """Rankings by their pair signs; a center is a total ranking ``(n,)``."""
 
     def __init__(self, ranks: Tensor, weights: Tensor, method: str) -> None:
         self.ranks, self.weights, self.method = ranks, weights, method
@@ -178,7 +178,7 @@ class _RankingGeometry(Geometry):
         self.tolerance = 0.0
 
     def points(self, rows: Tensor) -> Tensor:
-        """Rankings by number as centres; what they tie is ordered by index."""
+        """Rankings by number as centers; what they tie is ordered by index."""
         return total_scores(self.ranks[rows], torch.int64)[:, None] - 1  # unranked items come last
 
     def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:

@@ -34,16 +34,16 @@ _TILE_ITEMS = 50_000  # pairs of rankings times items in a tile: some 50 ms, so 
 class Prepared(NamedTuple):
     """Sorted rows cut into cells. Arrays are (rows, n) by place in the order from the least score on, but for the last.
 
-    Cells are numbered without the empty ones; two are neighbours if no empty one lies between them.
+    Cells are numbered without the empty ones; two are neighbors if no empty one lies between them.
     """
 
     order: np.ndarray  # item
     local: np.ndarray  # coordinate in the cell
     cell: np.ndarray
-    below: np.ndarray  # how many items of the cell before, if that is a neighbour, lie below the item's coordinate
+    below: np.ndarray  # how many items of the cell before, if that is a neighbor, lie below the item's coordinate
     above: np.ndarray  # how many of the next
     start: np.ndarray  # (rows, n + 2) by cell: place of its first item; n after the last cell
-    neighbour: np.ndarray  # (rows, n + 2) by cell: whether the one before is its neighbour
+    neighbor: np.ndarray  # (rows, n + 2) by cell: whether the one before is its neighbor
     place: np.ndarray  # by item: its place
 
     @classmethod
@@ -52,8 +52,8 @@ class Prepared(NamedTuple):
         order = np.argsort(scores, axis=-1).astype(np.int32)
         by_cell = (len(order), order.shape[1] + 2)
         cell, below, above, place = (np.empty_like(order) for _ in range(4))
-        start, neighbour = np.empty(by_cell, np.int32), np.empty(by_cell, np.bool_)
-        prepared = cls(order, np.empty(order.shape), cell, below, above, start, neighbour, place)
+        start, neighbor = np.empty(by_cell, np.int32), np.empty(by_cell, np.bool_)
+        prepared = cls(order, np.empty(order.shape), cell, below, above, start, neighbor, place)
         _cut(scores, window, *prepared)
         return prepared
 
@@ -127,7 +127,7 @@ def _prepare_all(job: Job, scores: np.ndarray, window: float) -> list[Prepared]:
 
 
 @njit(nogil=True, cache=True)
-def _cut(scores, window, order, local, cell, below, above, start, neighbour, place):
+def _cut(scores, window, order, local, cell, below, above, start, neighbor, place):
     """Fill what :class:`Prepared` holds, from the scores and their order."""
     n = order.shape[1]
     for row in range(order.shape[0]):
@@ -148,16 +148,16 @@ def _cut(scores, window, order, local, cell, below, above, start, neighbour, pla
             if step > 0.5:
                 cells += 1
                 start[row, cells] = k
-                neighbour[row, cells] = step < 1.5
+                neighbor[row, cells] = step < 1.5
             cell[row, k] = cells
             local[row, k] = min(r / window, 1.0)
             before, r_before = score, r
         start[row, cells + 1] = n
-        neighbour[row, cells + 1] = False
+        neighbor[row, cells + 1] = False
         for c in range(cells + 1):
             first, last, following = start[row, c], start[row, c + 1], start[row, c + 1]
-            previous = start[row, c - 1] if neighbour[row, c] else first
-            end = start[row, c + 2] if neighbour[row, c + 1] else last
+            previous = start[row, c - 1] if neighbor[row, c] else first
+            end = start[row, c + 2] if neighbor[row, c + 1] else last
             down, up = previous, following
             for k in range(first, last):
                 while down < first and local[row, down] <= local[row, k]:
@@ -169,13 +169,13 @@ def _cut(scores, window, order, local, cell, below, above, start, neighbour, pla
 
 @njit(nogil=True, cache=True)
 def _sweep(
-    order, u_local, x_cell, x_below, _x_above, x_start, x_neighbour, _x_place,
-    _y_order, v_local, y_cell, y_below, y_above, y_start, y_neighbour, place,
+    order, u_local, x_cell, x_below, _x_above, x_start, x_neighbor, _x_place,
+    _y_order, v_local, y_cell, y_below, y_above, y_start, y_neighbor, place,
 ):  # fmt: skip
     """Sum of the products of expected signs of two rankings, given by their :class:`Prepared` arrays."""
     n = order.size
-    x = (u_local, x_cell, x_below, x_start, x_neighbour)
-    y = (v_local, y_cell, y_below, y_above, y_start, y_neighbour)
+    x = (u_local, x_cell, x_below, x_start, x_neighbor)
+    y = (v_local, y_cell, y_below, y_above, y_start, y_neighbor)
     seen = (np.zeros((n, 9)), np.zeros((n, 9)), np.zeros((y_cell[n - 1] + 2, 3)), np.zeros(3))
     total = 0.0
     waiting = 0  # the first item whose window is not reached yet
@@ -195,19 +195,19 @@ def _sweep(
 
 
 @njit(nogil=True, cache=True)
-def _window_before(k, cell, below, start, neighbour):
-    """How many places lie at least one window below place k; the start of its cell if that has no neighbour before."""
+def _window_before(k, cell, below, start, neighbor):
+    """How many places lie at least one window below place k; the start of its cell if that has no neighbor before."""
     c = cell[k]
-    return start[c - 1] + below[k] if neighbour[c] else start[c]
+    return start[c - 1] + below[k] if neighbor[c] else start[c]
 
 
 @njit(nogil=True, cache=True)
 def _answer(item, k, p, x, y, seen):
     """Those of the three polynomials of an item (by place in x; p in y) that end at place k, times the signs in y."""
-    u_local, x_cell, x_below, x_start, x_neighbour = x
+    u_local, x_cell, x_below, x_start, x_neighbor = x
     u = u_local[item]
     a0, a1, a2 = 0.0, 0.0, 0.0
-    if _window_before(item, x_cell, x_below, x_start, x_neighbour) == k:
+    if _window_before(item, x_cell, x_below, x_start, x_neighbor) == k:
         a0, a1, a2 = u * u, -2 * u, 1.0
     if x_start[x_cell[item]] == k:
         a0, a1 = a0 + 1 - 2 * u, a1 + 2
@@ -221,19 +221,19 @@ def _answer(item, k, p, x, y, seen):
 @njit(nogil=True, cache=True)
 def _moments_seen(a0, a1, a2, p, y, seen):
     """Sum over entered items j of (a0 + a1 u_j + a2 u_j^2) (1 + expected sign in y of the item at place p over j)."""
-    local, cell, below, above, start, neighbour = y
+    local, cell, below, above, start, neighbor = y
     trees, totals, cell_tree, _ = seen
     v, c, far = local[p], cell[p], 0.0
-    k = c - 1 if neighbour[c] else c  # cells far below: sign 1
+    k = c - 1 if neighbor[c] else c  # cells far below: sign 1
     while k > 0:
         far += 2 * (a0 * cell_tree[k, 0] + a1 * cell_tree[k, 1] + a2 * cell_tree[k, 2])
         k &= k - 1
     near = _contract(totals, c, a0, a1, a2, (1 + v) ** 2, -2 - 2 * v, 1.0)
     near -= 2 * _prefix(trees, start[c], p - start[c], a0, a1, a2, v)
-    if neighbour[c]:
+    if neighbor[c]:
         near += _contract(totals, c - 1, a0, a1, a2, 2 - v * v, 2 * v, -1.0)
         near += _prefix(trees, start[c - 1], below[p], a0, a1, a2, v)
-    if neighbour[c + 1]:
+    if neighbor[c + 1]:
         near += _prefix(trees, start[c + 1], above[p], a0, a1, a2, v)
     return far + near
 

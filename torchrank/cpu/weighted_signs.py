@@ -41,7 +41,7 @@ def weighted_signs(x: Tensor, y: Tensor, workspace: int) -> Tensor:
 
 
 def _coded(ranks: Tensor) -> np.ndarray:
-    """Centred mid-rank and whether it is one, (n, lanes): twice the former, plus 1 if the item is ranked."""
+    """Centerd mid-rank and whether it is one, (n, lanes): twice the former, plus 1 if the item is ranked."""
     code = 2 * centered_mid_ranks(ranks) + (ranks >= 0)
     return code.to(torch.int32 if ranks.shape[-1] < 2**29 else torch.int64).T.contiguous().numpy()
 

@@ -49,7 +49,7 @@ def read_rankings(
         encoding: of the file, such as "cp1252" or "utf-16"; by default UTF-8 with or without a byte-order mark.
         header: whether the first line names the columns; without one they are called "0", "1", ... None means yes,
             unless it holds only numbers, which is refused.
-        **about: title (by default the file's name), licence, citation and other attributes of :class:`RankingData`.
+        **about: title (by default the file's name), license, citation and other attributes of :class:`RankingData`.
 
     Raises:
         FileNotFoundError: there is no such file.

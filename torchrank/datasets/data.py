@@ -24,7 +24,7 @@ class RankingData:
         classes: ``(m,)`` integers, which class or generating component each row belongs to, where that is known.
         class_names: names of the classes 0, 1, ...
         title: what the data set is called.
-        licence: terms of use, as the source states them.
+        license: terms of use, as the source states them.
         citation: the work to cite.
         notes: what else is known: further lines of a file's header, or the parameters of generated data.
 
@@ -41,7 +41,7 @@ class RankingData:
     classes: np.ndarray | None = None
     class_names: tuple[str, ...] = ()
     title: str = ""
-    licence: str = ""
+    license: str = ""
     citation: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
 
@@ -99,7 +99,7 @@ class RankingData:
 
 @dataclass(frozen=True, eq=False)
 class EdgeData:
-    """Labelled edges between nodes with features, for conditional ranking.
+    """Labeled edges between nodes with features, for conditional ranking.
 
     ``KroneckerRLS(nodes=data.nodes).fit(data.edges, data.y)`` takes them as they are.
 
@@ -108,7 +108,7 @@ class EdgeData:
         edges: ``(q, 2)`` integers, the start and the end node of each edge.
         y: ``(q,)``, labels of the edges, larger = preferred by the start node.
         title: what the data set is called.
-        licence: terms of use, as the source states them.
+        license: terms of use, as the source states them.
         citation: the work to cite.
         notes: what else is known, such as the parameters of generated data.
     """
@@ -117,7 +117,7 @@ class EdgeData:
     edges: np.ndarray
     y: np.ndarray
     title: str = ""
-    licence: str = ""
+    license: str = ""
     citation: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
 

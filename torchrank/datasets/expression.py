@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-import torchrank.datasets.catalogue as catalogue
+import torchrank.datasets.catalog as catalog
 import torchrank.datasets.rda as rda
 from torchrank.datasets.data import RankingData
 from torchrank.datasets.sources import Place, Table, characters
@@ -29,7 +29,7 @@ def fetch_gene_expression(
     dlbcl                     77 x 7,129      58 DLBCL, 19 FL
     ========================  ==============  =============================================
 
-    Values are as measured, neither logarithms nor normalised, and many of a sample are tied.
+    Values are as measured, neither logarithms nor normalized, and many of a sample are tied.
 
     Args:
         name: one of these.
@@ -46,7 +46,7 @@ def fetch_gene_expression(
         FileNotFoundError, ValueError, ImportError: as :func:`torchrank.datasets.fetch_apa`; ``ValueError`` also for
             another name.
 
-    Source: https://github.com/YunlongJiao/kendallkernel_demo (no licence stated) and, for the last three, the R package
+    Source: https://github.com/YunlongJiao/kendallkernel_demo (no license stated) and, for the last three, the R package
     datamicroarray (MIT), https://github.com/ramhiser/datamicroarray; the names of colon's genes: the R package
     plsgenomics (GPL 2 or later), https://github.com/cran/plsgenomics.
 
@@ -54,12 +54,12 @@ def fetch_gene_expression(
         >>> colon = fetch_gene_expression("colon")
         >>> K = torchrank.kendall_gram(colon.scores)
     """
-    check_choice(name, "name", tuple(catalogue.EXPRESSION))
+    check_choice(name, "name", tuple(catalog.EXPRESSION))
     rda.import_rdata()
-    known, place = catalogue.EXPRESSION[name], Place(folder, download, progress)
+    known, place = catalog.EXPRESSION[name], Place(folder, download, progress)
     table = place.get(known.source, lambda path: _read_expression(path, known.name, known.classes))
     classes, scores = table.values[:, 0].astype(np.int64), table.values[:, 1:]
-    genes = place.get(catalogue.COLON_GENES, _read_colon_genes).columns if name == "colon" else table.columns
+    genes = place.get(catalog.COLON_GENES, _read_colon_genes).columns if name == "colon" else table.columns
     notes = {}
     if known.test is not None:
         notes["test"] = np.zeros(len(scores), dtype=bool)
@@ -72,7 +72,7 @@ def fetch_gene_expression(
         classes=classes,
         class_names=known.class_names,
         title=known.title,
-        licence=catalogue.EXPRESSION_LICENCES[known.source.repository],
+        license=catalog.EXPRESSION_LICENSES[known.source.repository],
         citation=known.citation,
         notes=notes,
     )

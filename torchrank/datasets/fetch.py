@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-import torchrank.datasets.catalogue as catalogue
+import torchrank.datasets.catalog as catalog
 import torchrank.datasets.rda as rda
 from torchrank.datasets.data import RankingData
 from torchrank.datasets.expression import fetch_gene_expression
@@ -87,14 +87,14 @@ def fetch_apa(
         [3.16, 2.84, 3.08, 2.91, 3.01]
     """
     rda.import_rdata()
-    source, name = (catalogue.APA_PARTIAL, "APAFULL") if partial else (catalogue.APA_COMPLETE, "APAred")
+    source, name = (catalog.APA_PARTIAL, "APAFULL") if partial else (catalog.APA_COMPLETE, "APAred")
     ballots = Place(folder, download, progress).get(source, lambda path: _read_ballots(path, name)).values
     return RankingData(
         from_positions(ballots[:, :-1], unranked=0),
         CANDIDATES,
         ballots[:, -1],
         title="APA presidential election 1980" + (", with partial ballots" if partial else ""),
-        licence="GPL-3 (the R package ConsRank)",
+        license="GPL-3 (the R package ConsRank)",
         citation="P. Diaconis, Group Representations in Probability and Statistics, IMS, 1988, page 96",
     )
 
@@ -142,7 +142,7 @@ def fetch_eurovision(
         >>> K = torchrank.multivariate_gram([year.scores for year in years.values()], kernel=kernel)
     """
     rda.import_rdata()
-    table = Place(folder, download, progress).get(catalogue.EUROVISION, _read_eurovision)
+    table = Place(folder, download, progress).get(catalog.EUROVISION, _read_eurovision)
     return {
         year: RankingData(
             from_positions(positions, unranked=0),
@@ -150,7 +150,7 @@ def fetch_eurovision(
             np.ones(len(positions)),
             rankers=table.rows,
             title=f"Eurovision song contest {year}",
-            licence="GPL 2 or later (the R package Rankcluster)",
+            license="GPL 2 or later (the R package Rankcluster)",
             citation="J. Jacques and C. Biernacki, Model-based clustering for multivariate partial ranking data, "
             "Journal of Statistical Planning and Inference 149, 2014, 201-217; the votes: https://eurovision.tv",
             notes={"year": year},
@@ -168,7 +168,7 @@ def fetch_sushi(*, folder: str | Path | None = None, download: bool = True, prog
     """Complete rankings of ten kinds of sushi by 5,000 people: item set A of Kamishima's survey.
 
     **Terms of their owner**: for research only, not to be redistributed without permission, to
-    be cited; https://www.kamishima.net/sushi/ has the terms themselves. They are also in the attribute ``licence``, and
+    be cited; https://www.kamishima.net/sushi/ has the terms themselves. They are also in the attribute ``license``, and
     are printed by the first call.
 
     Rows are in the order of the original file ``sushi3a.5000.10.order``, so that row i belongs to row i of its table
@@ -194,13 +194,13 @@ def fetch_sushi(*, folder: str | Path | None = None, download: bool = True, prog
     """
     rda.import_rdata()
     _show_once(SUSHI_TERMS)
-    positions = Place(folder, download, progress).get(catalogue.SUSHI, _read_sushi).values
+    positions = Place(folder, download, progress).get(catalog.SUSHI, _read_sushi).values
     return RankingData(
         from_positions(positions),
         SUSHI_ITEMS,
         np.ones(len(positions)),
         title="Sushi preferences, item set A",
-        licence=f"{SUSHI_TERMS} The R package BayesMallows, which holds them, is under GPL-3.",
+        license=f"{SUSHI_TERMS} The R package BayesMallows, which holds them, is under GPL-3.",
         citation="T. Kamishima, Nantonac collaborative filtering: recommendation based on order responses, KDD 2003, "
         "583-588",
     )
@@ -244,8 +244,8 @@ def fetch_label_ranking(
         >>> wine.X.shape, wine.Y.shape
         ((178, 13), (178, 3))
     """
-    check_choice(name, "name", tuple(catalogue.LABEL_RANKING))
-    known = catalogue.LABEL_RANKING[name]
+    check_choice(name, "name", tuple(catalog.LABEL_RANKING))
+    known = catalog.LABEL_RANKING[name]
     table = Place(folder, download, progress).get(known.source(name), _read_label_ranking)
     X, ranks = np.split(table.values, [known.n_features], axis=1)
     return RankingData(
@@ -255,7 +255,7 @@ def fetch_label_ranking(
         features=X,
         feature_names=table.columns[: known.n_features],
         title=f"{name} (label ranking)",
-        licence="MIT (scikit-lr); made from sets of UCI and Statlog and from measurements of yeast genes",
+        license="MIT (scikit-lr); made from sets of UCI and Statlog and from measurements of yeast genes",
         citation="W. Cheng, J. Hühn and E. Hüllermeier, Decision tree and instance-based learning for label ranking, "
         "ICML 2009, 161-168",
     )

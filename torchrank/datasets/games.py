@@ -31,7 +31,7 @@ def rock_paper_scissors(
     Returns:
         ``nodes`` (n_players, 3) are the probabilities of rock, paper and scissors; each game is two edges, with ``y``
         1 from the winner and -1 from the loser; all those from the first player named come before all the reverse
-        ones. ``notes["advantage"]`` (n_players, n_players) is what is to be learnt: the chance of the row to win
+        ones. ``notes["advantage"]`` (n_players, n_players) is what is to be learned: the chance of the row to win
         minus that of the column.
 
     Raises:

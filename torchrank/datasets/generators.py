@@ -33,8 +33,8 @@ def make_mallows_mixture(
         n_rankings: number of rankings m.
         n_items: number of items n.
         n_components: number of components c.
-        lam: concentration: a number or ``(c,)``; 0 makes all rankings alike, 1 leaves few far from the centre.
-        centers: ``(c, n)`` scores of the centres, complete and without ties; by default random orders.
+        lam: concentration: a number or ``(c,)``; 0 makes all rankings alike, 1 leaves few far from the center.
+        centers: ``(c, n)`` scores of the centers, complete and without ties; by default random orders.
         weights: ``(c,)``, how large the components are, up to a factor; by default all alike.
         missing: chance of each item of each ranking to be left out (NaN).
         seed: of NumPy's generator, from which torch's is seeded too; torch's own state is left alone.
@@ -44,7 +44,7 @@ def make_mallows_mixture(
         "lam" (c,) and "weights" (c,), which add up to 1.
 
     Raises:
-        ValueError: shapes that do not fit, counts too small, ``missing`` outside 0 to 1, centres with ties or NaN,
+        ValueError: shapes that do not fit, counts too small, ``missing`` outside 0 to 1, centers with ties or NaN,
             infinite or NaN ``lam``, bad weights.
 
     Example:

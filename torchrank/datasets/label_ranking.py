@@ -163,7 +163,7 @@ def read_label_ranking(path: str | Path, *, unranked: float | str | None = None,
     Args:
         path: of the file.
         unranked: another rank that means not ranked, such as 0, -1 or "-".
-        **about: title (by default the file's name), licence, citation and notes of :class:`RankingData`.
+        **about: title (by default the file's name), license, citation and notes of :class:`RankingData`.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import torchrank.datasets.catalogue as catalogue
+import torchrank.datasets.catalog as catalog
 from torchrank.datasets.sources import Place, Table, characters
 from torchrank.rankings.validate import check_choice
 
@@ -23,7 +23,7 @@ class NetworkData:
         rows: names of the m nodes.
         columns: names of the n nodes.
         title: what the data set is called.
-        licence: terms of use, as the source states them.
+        license: terms of use, as the source states them.
         citation: the works to cite.
         notes: what was done to the source's numbers.
     """
@@ -34,7 +34,7 @@ class NetworkData:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     title: str = ""
-    licence: str = ""
+    license: str = ""
     citation: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
 
@@ -64,7 +64,7 @@ def fetch_davis(
     Raises:
         FileNotFoundError, ValueError: as :func:`torchrank.datasets.fetch_apa`.
 
-    Source: DeepDTA (no licence stated), https://github.com/hkmztrk/DeepDTA.
+    Source: DeepDTA (no license stated), https://github.com/hkmztrk/DeepDTA.
 
     Example:
         >>> davis = fetch_davis(raw=True)
@@ -72,22 +72,22 @@ def fetch_davis(
         ((68, 442), 1527)
     """
     place = Place(folder, download, progress)
-    labels = place.get(catalogue.DAVIS_LABELS, _read_plain_table).values
-    drugs = place.get(catalogue.DAVIS_DRUGS, _read_plain_table).values
-    targets = place.get(catalogue.DAVIS_TARGETS, _read_plain_table).values
+    labels = place.get(catalog.DAVIS_LABELS, _read_plain_table).values
+    drugs = place.get(catalog.DAVIS_DRUGS, _read_plain_table).values
+    targets = place.get(catalog.DAVIS_TARGETS, _read_plain_table).values
     notes = {"labels": "Kd in nanomolar"}
     if not raw:
         labels = 9 - np.log10(labels)
         targets = targets / np.sqrt(np.outer(targets.diagonal(), targets.diagonal()))
-        notes = {"labels": "-log10(Kd / 1e9), Kd in nanomolar", "column_kernel": "normalised to a diagonal of 1"}
+        notes = {"labels": "-log10(Kd / 1e9), Kd in nanomolar", "column_kernel": "normalized to a diagonal of 1"}
     return NetworkData(
         labels,
         drugs,
         targets,
-        place.get(catalogue.DAVIS_DRUG_NAMES, _read_keys).columns,
-        place.get(catalogue.DAVIS_TARGET_NAMES, _read_keys).columns,
+        place.get(catalog.DAVIS_DRUG_NAMES, _read_keys).columns,
+        place.get(catalog.DAVIS_TARGET_NAMES, _read_keys).columns,
         title="Davis: drugs and kinases",
-        licence="not stated (DeepDTA)",
+        license="not stated (DeepDTA)",
         citation="M. I. Davis et al., Nature Biotechnology 29(11), 2011, 1046-1051; similarities: T. Pahikkala et al., "
         "Briefings in Bioinformatics 16(2), 2015, 325-337",
         notes=notes,
@@ -109,7 +109,7 @@ def fetch_yamanishi(
     ================  =====  ========  =====
 
     The source's similarities of drugs (SIMCOMP) are not quite symmetric, and most not positive semi-definite. Those of
-    proteins are normalised Smith-Waterman scores, but for the enzymes, of which no copy was found that could be
+    proteins are normalized Smith-Waterman scores, but for the enzymes, of which no copy was found that could be
     checked: there they come from a network of protein interactions, and are far from positive semi-definite.
 
     Args:
@@ -127,15 +127,15 @@ def fetch_yamanishi(
         FileNotFoundError, ValueError: as :func:`torchrank.datasets.fetch_apa`; ``ValueError`` also for another name.
 
     Source: PyDTI (GPL-2), https://github.com/stephenliu0423/PyDTI; the enzymes' protein similarity: KronRLSMKLStacking
-    (no licence stated), https://github.com/sudiptap/KronRLSMKLStacking.
+    (no license stated), https://github.com/sudiptap/KronRLSMKLStacking.
 
     Example:
         >>> receptors = fetch_yamanishi("nuclear_receptor")
         >>> receptors.labels.shape, int(receptors.labels.sum())
         ((54, 26), 90)
     """
-    check_choice(name, "name", tuple(catalogue.YAMANISHI))
-    known, place = catalogue.YAMANISHI[name], Place(folder, download, progress)
+    check_choice(name, "name", tuple(catalog.YAMANISHI))
+    known, place = catalog.YAMANISHI[name], Place(folder, download, progress)
     labels = place.get(known.labels, _read_named_table)
     drugs = place.get(known.drugs, _read_named_table).values
     proteins = place.get(known.targets, _read_named_table).values
@@ -143,9 +143,9 @@ def fetch_yamanishi(
     if not raw:
         drugs, notes["added to the diagonal of row_kernel"] = as_kernel(drugs)
         proteins, notes["added to the diagonal of column_kernel"] = as_kernel(proteins)
-    licence = "GPL-2 (PyDTI)"
+    license = "GPL-2 (PyDTI)"
     if known.targets.repository != known.labels.repository:
-        licence += "; not stated for column_kernel (KronRLSMKLStacking)"
+        license += "; not stated for column_kernel (KronRLSMKLStacking)"
     return NetworkData(
         labels.values.T.copy(),
         drugs,
@@ -153,7 +153,7 @@ def fetch_yamanishi(
         labels.columns,
         labels.rows,
         title=f"{known.title} and drugs (Yamanishi)",
-        licence=licence,
+        license=license,
         citation="Y. Yamanishi et al., Bioinformatics 24(13), 2008, i232-i240",
         notes=notes,
     )

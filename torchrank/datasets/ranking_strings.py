@@ -20,7 +20,7 @@ def from_ranking_strings(strings: Sequence[str], *, items: Sequence[str] | None 
     Args:
         strings: N rankings: a list, or a column of a data frame.
         items: names of the columns; by default those found, sorted.
-        **about: features, title, licence and other attributes of :class:`RankingData`.
+        **about: features, title, license and other attributes of :class:`RankingData`.
 
     Raises:
         ValueError: a label named twice in a string, an empty one, one that ``items`` lacks, or fewer than two labels.

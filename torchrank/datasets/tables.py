@@ -259,7 +259,7 @@ def from_comparisons(
         pairs: names or indices, the winner first; a list of pairs, an array or data frame of two columns.
         items: names of the columns; by default those found, sorted.
         weights: how often each comparison was observed; None means once.
-        **about: title, licence, citation and notes of :class:`RankingData`.
+        **about: title, license, citation and notes of :class:`RankingData`.
 
     Returns:
         A row for each different pair, with score 2 for the winner, 1 for the loser and NaN for the others.

@@ -20,14 +20,14 @@ from torchrank.rankings.validate import Scores, as_scores, as_weights, check_pos
 
 
 class MallowsFit(NamedTuple):
-    """A centre and a concentration fitted to rankings. Without batch dimensions the numbers have shape ``()``."""
+    """A center and a concentration fitted to rankings. Without batch dimensions the numbers have shape ``()``."""
 
-    center: Matrix  # (..., n) scores of the centre
+    center: Matrix  # (..., n) scores of the center
     lam: Matrix  # (...) concentration, at least 0
-    standard_error: Matrix  # (...) of lam, the centre taken as known
-    mean_distance: Matrix  # (...) weighted mean of discordant pairs with the centre
+    standard_error: Matrix  # (...) of lam, the center taken as known
+    mean_distance: Matrix  # (...) weighted mean of discordant pairs with the center
     log_likelihood: Matrix  # (...) of the weighted rankings
-    optimal: Matrix  # (...) bool: whether no centre is proven to be better
+    optimal: Matrix  # (...) bool: whether no center is proven to be better
 
     __repr__ = short_repr
 
@@ -43,24 +43,24 @@ def fit_mallows(
 ) -> MallowsFit:
     r"""Fit a Mallows distribution to rankings.
 
-    The best centre is Kemeny's ranking whatever the concentration, and the best concentration solves
+    The best center is Kemeny's ranking whatever the concentration, and the best concentration solves
 
     .. math:: \operatorname{E}_\lambda n_d = \bar d
 
-    where :math:`\bar d` is the weighted mean distance from the centre (Fligner and Verducci, J. R. Stat. Soc. B 48(3),
+    where :math:`\bar d` is the weighted mean distance from the center (Fligner and Verducci, J. R. Stat. Soc. B 48(3),
     1986). It is 0 where the mean distance is n(n-1)/4 or more.
 
     Args:
         X: ``(..., m, n)`` scores without ties, one ranking a row: larger = preferred, all items ranked.
         weights: ``(..., m)`` at least 0; None means 1 each. Weighing a row is the same as repeating it. Batch
             dimensions broadcast with those of ``X``: weights ``(k, m)`` of one set of rankings give k fits.
-        center: ``(..., n)`` scores of a given centre; None for Kemeny's ranking.
-        max_lam: largest concentration, greater than 0. Rankings that all agree with the centre have no finite maximum.
-        time_limit: seconds for the centre; see :func:`torchrank.kemeny`.
+        center: ``(..., n)`` scores of a given center; None for Kemeny's ranking.
+        max_lam: largest concentration, greater than 0. Rankings that all agree with the center have no finite maximum.
+        time_limit: seconds for the center; see :func:`torchrank.kemeny`.
 
     Returns:
-        :class:`MallowsFit`: float64, but the centre in the dtype of the scores if floating; arrays for NumPy input.
-        ``optimal`` is False for a centre that was given. Standard errors and log-likelihood count a weight as so many
+        :class:`MallowsFit`: float64, but the center in the dtype of the scores if floating; arrays for NumPy input.
+        ``optimal`` is False for a center that was given. Standard errors and log-likelihood count a weight as so many
         rankings.
 
     Raises:

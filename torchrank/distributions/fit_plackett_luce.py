@@ -1,4 +1,4 @@
-"""Maximum-likelihood and penalised fits of Plackett-Luce worths."""
+"""Maximum-likelihood and penalized fits of Plackett-Luce worths."""
 
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ def fit_plackett_luce(
 ) -> PlackettLuceFit:
     r"""Fit Plackett-Luce worths :math:`v = e^{\theta}` to rankings.
 
-    With the items of ranking r in order :math:`r_1, r_2, \dots` what is maximised is
+    With the items of ranking r in order :math:`r_1, r_2, \dots` what is maximized is
 
     .. math:: \sum_r w_r \sum_i \Big(\theta_{r_i} - \log \sum_{j \ge i} e^{\theta_{r_j}}\Big)
               + \alpha \sum_c \Big(\theta_c - \log \sum_b e^{\theta_b}\Big)
@@ -92,7 +92,7 @@ def fit_plackett_luce(
 
             Or one of the last two for each ranking, ``(m,)``.
         prior: :math:`\alpha`, at least 0, in the unit of the weights: multiply both to change the unit.
-        method: "newton", or "mm" for Hunter's minorisation-maximisation, whose steps cost less and need no n x n
+        method: "newton", or "mm" for Hunter's minorisation-maximization, whose steps cost less and need no n x n
             matrix, but are many more.
         tol: stop when no derivative in a logit exceeds ``tol`` times the sum of weights.
         max_iter: steps at most.
@@ -150,7 +150,7 @@ _ARRAYS = ("logits", "covariance", "standard_errors")
 
 
 class _Problem(NamedTuple):
-    """What is maximised: the penalised log-likelihood, its gradient and its information in the logits."""
+    """What is maximized: the penalized log-likelihood, its gradient and its information in the logits."""
 
     blocks: list[tuple[Choices, Tensor]]  # (rows, n) and the weights (rows,) of some rankings
     prior: float

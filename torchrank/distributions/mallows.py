@@ -22,25 +22,25 @@ UNTIED = "Mallows rankings have no ties; break them, for example at random"
 
 @isolated
 class Mallows(RankingDistribution):
-    r"""Mallows distribution: rankings around a centre, less probable the more pairs they order otherwise.
+    r"""Mallows distribution: rankings around a center, less probable the more pairs they order otherwise.
 
     .. math:: P(\sigma) = \frac{e^{-\lambda\, n_d(\sigma, \sigma_0)}}{Z(\lambda)}
 
     with the number of discordant pairs :math:`n_d` (Mallows, Biometrika 44, 1957). With ``lam`` 0 all rankings are
-    alike. A negative ``lam`` is legal: it is the distribution with the reversed centre and ``-lam``, which lets
-    optimisers pass through 0, where everything is smooth.
+    alike. A negative ``lam`` is legal: it is the distribution with the reversed center and ``-lam``, which lets
+    optimizers pass through 0, where everything is smooth.
 
     Ties and unranked items have no probability here and are refused.
 
     Args:
-        center: ``(..., n)`` scores of the centres: larger = preferred, complete, no ties.
+        center: ``(..., n)`` scores of the centers: larger = preferred, complete, no ties.
         lam: ``(...)`` concentrations, a number or a tensor that may require a gradient.
         validate_args: whether to check arguments and values; torch's default for None.
 
     Raises:
-        ValueError: a centre with ties, unranked items or fewer than 2 items, a ``lam`` that is not finite, shapes that
+        ValueError: a center with ties, unranked items or fewer than 2 items, a ``lam`` that is not finite, shapes that
             do not broadcast.
-        TypeError: a centre that is not a tensor.
+        TypeError: a center that is not a tensor.
 
     Example:
         >>> mallows = Mallows(torch.tensor([3.0, 2.0, 1.0]), 0.0)
@@ -95,7 +95,7 @@ class Mallows(RankingDistribution):
         return logs.to(self.lam.dtype)
 
     def distance(self, value: Tensor) -> Tensor:
-        """Number of pairs that the rankings ``value`` (..., n) order otherwise than the centre; ``(...)`` float64."""
+        """Number of pairs that the rankings ``value`` (..., n) order otherwise than the center; ``(...)`` float64."""
         ranks = self.ranks_of(value, COMPLETE, UNTIED)
         shape = torch.broadcast_shapes(ranks.shape[:-1], self.batch_shape)
         batch, n = self.batch_shape.numel(), self.event_shape[0]
@@ -107,13 +107,13 @@ class Mallows(RankingDistribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Exact samples by repeated insertion: ``sample_shape + batch_shape + (n,)`` scores 1 to n.
 
-        The items enter in the order of the centre, the j-th of them above v of those before it with probability
+        The items enter in the order of the center, the j-th of them above v of those before it with probability
         proportional to ``exp(-lam v)`` (Doignon, Pekeč and Regenwetter, Psychometrika 69(1), 2004).
         """
         with torch.no_grad():
             shape, n = self._extended_shape(torch.Size(sample_shape)), self.event_shape[0]
             lam = self.lam.to(torch.float64).expand(shape[:-1])
-            place = torch.empty(shape, dtype=torch.int64, device=lam.device)  # of the items in the order of the centre
+            place = torch.empty(shape, dtype=torch.int64, device=lam.device)  # of the items in the order of the center
             for j in range(n):
                 entered = place[..., :j]
                 mine = j - _truncated_geometric(lam, j + 1)
@@ -130,13 +130,13 @@ class Mallows(RankingDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most probable ranking: the centre, reversed for negative ``lam``; ``(..., n)`` scores 1 to n."""
+        """The most probable ranking: the center, reversed for negative ``lam``; ``(..., n)`` scores 1 to n."""
         scores = total_scores(self.center, self._score_dtype())
         return torch.where(self.lam[..., None] >= 0, scores, self.event_shape[0] + 1 - scores)
 
     @property
     def log_partition(self) -> Tensor:
-        """Logarithm of the normaliser, ``(...)`` float64."""
+        """Logarithm of the normalizer, ``(...)`` float64."""
         return log_partition(self.lam.to(torch.float64), self.event_shape[0])
 
     @property
@@ -151,7 +151,7 @@ class Mallows(RankingDistribution):
 
     def entropy(self) -> Tensor:
         """Entropy in nats, ``(...)``: log n! at ``lam`` 0."""
-        lam, n = self.lam.to(torch.float64).abs(), self.event_shape[0]  # reversing the centre changes nothing
+        lam, n = self.lam.to(torch.float64).abs(), self.event_shape[0]  # reversing the center changes nothing
         return (log_partition(lam, n) + lam * mean_distance(lam, n)).to(self.lam.dtype)
 
     def _score_dtype(self) -> torch.dtype:

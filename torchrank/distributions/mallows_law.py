@@ -38,12 +38,12 @@ def log_partition(lam: Tensor, n: int) -> Tensor:
     terms = _log_sinhc(j * t) - _log_sinhc(t) - (j - 1) * t + j.log()
     far_terms = (-(-j * a).exp()).log1p() - (-(-a).exp()).log1p()
     pairs = n * (n - 1) / 2
-    # Z(-lam) is Z(lam) e^(lam pairs): the reversed ranking is the centre then.
+    # Z(-lam) is Z(lam) e^(lam pairs): the reversed ranking is the center then.
     return torch.where(near, terms.sum(dim=-1), far_terms.sum(dim=-1) + pairs * (-lam).clamp(min=0))
 
 
 def mean_distance(lam: Tensor, n: int) -> Tensor:
-    """Expected number of pairs ordered otherwise than in the centre, from n(n-1)/2 down to 0; minus d log Z / d lam."""
+    """Expected number of pairs ordered otherwise than in the center, from n(n-1)/2 down to 0; minus d log Z / d lam."""
     j, near, t, a = _prepare(lam, n)
     pairs = n * (n - 1) / 2
     terms = (_langevin(t) - j * _langevin(j * t)) / 2

@@ -1,4 +1,4 @@
-"""Kernel Fisher discriminants, and the centring and scaling of precomputed kernels, as scikit-learn estimators."""
+"""Kernel Fisher discriminants, and the centering and scaling of precomputed kernels, as scikit-learn estimators."""
 
 from collections.abc import Callable
 from typing import Any
@@ -134,7 +134,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
 
 @isolated
 class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Centre a precomputed kernel on the training samples and scale its feature vectors to unit norm.
+    """Center a precomputed kernel on the training samples and scale its feature vectors to unit norm.
 
     Fit it to the square matrix of the training samples and transform that or a block of other against training samples;
     in a pipeline before an estimator with ``kernel="precomputed"`` cross-validation cuts both sides of the matrix. The
@@ -174,8 +174,8 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     "also blocks of other samples (rows) against those"
                 )
             self.K_fit_ = K.copy()
-            centred = center_gram(K)  # refuses a matrix that is not symmetric
-            self._train = centred if self.center else self.K_fit_
+            centerd = center_gram(K)  # refuses a matrix that is not symmetric
+            self._train = centerd if self.center else self.K_fit_
             if self.scale:
                 self._train_norms = self._without_rounding(self._train.diagonal(), K.diagonal(), "K", "sample")
         return self
@@ -185,16 +185,16 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return len(self.K_fit_)
 
     def transform(self, K: Any, self_kernel: Any = None) -> np.ndarray:
-        """Centred and scaled block.
+        """Centerd and scaled block.
 
         Args:
-            K: ``(m2, m)`` kernel of any samples against the training samples. The training matrix itself is recognised
+            K: ``(m2, m)`` kernel of any samples against the training samples. The training matrix itself is recognized
                 by its entries, and has k(x, x) on its diagonal.
             self_kernel: ``(m2,)`` or a number, k(x, x) of the rows; None: the estimator's.
 
         Raises:
             ValueError: other columns than training samples, or k(x, x) that is missing, of another length, negative, or
-                so small that the centred feature vector would have a negative squared norm.
+                so small that the centerd feature vector would have a negative squared norm.
         """
         check_is_fitted(self)
         refuse_masks(K, "K")
@@ -205,11 +205,11 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not self.scale:
             return block
         given = self._norms(K, self.self_kernel if self_kernel is None else self_kernel)
-        norms = self._without_rounding(self._centred_norms(given, K), given, "self_kernel", "row")
+        norms = self._without_rounding(self._centered_norms(given, K), given, "self_kernel", "row")
         return normalize_gram(block, norms, self._train_norms)
 
     def _norms(self, K: np.ndarray, given: Any) -> np.ndarray:
-        """Squared norms of the rows' feature vectors before centring, as they were given."""
+        """Squared norms of the rows' feature vectors before centering, as they were given."""
         if given is None:
             raise ValueError(
                 "scaling rows that are not the training samples needs self_kernel, their k(x, x): pass it to "
@@ -222,7 +222,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise ValueError("self_kernel has NaN or infinite entries; k(x, x) is a finite number")
         return np.broadcast_to(norms, len(K))
 
-    def _centred_norms(self, norms: np.ndarray, K: np.ndarray) -> np.ndarray:
+    def _centered_norms(self, norms: np.ndarray, K: np.ndarray) -> np.ndarray:
         """Squared norms after the mean of the training samples has been subtracted.
 
         |x - mean|^2 = k(x, x) - 2 mean_i k(x, x_i) + mean_ij k(x_i, x_j)
@@ -232,7 +232,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return norms - 2 * K.mean(axis=1, dtype=np.float64) + self.K_fit_.mean(dtype=np.float64)
 
     def _without_rounding(self, norms: np.ndarray, given: np.ndarray, name: str, unit: str) -> np.ndarray:
-        """Squared norms with 0 for those that are 0 but for rounding, which ``given``, from before centring, bounds."""
+        """Squared norms with 0 for those that are 0 but for rounding, which ``given``, from before centering, bounds."""
         dtype = self.K_fit_.dtype
         size = np.abs(given) + abs(self.K_fit_.mean(dtype=np.float64)) if self.center else 0
         tolerance = np.broadcast_to(100 * np.finfo(dtype).eps * size, norms.shape)
@@ -240,7 +240,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             row = int((norms < -tolerance).argmax())
             raise ValueError(
                 f"{name} of {unit} {row} is {given[row]:.6g}, too small beside its kernel with the training samples: "
-                f"its {'centred ' if self.center else ''}feature vector would have the squared norm {norms[row]:.3g}"
+                f"its {'centerd ' if self.center else ''}feature vector would have the squared norm {norms[row]:.3g}"
             )
         return np.where(norms > tolerance, norms, 0).astype(dtype)
 

@@ -110,7 +110,7 @@ class _KMeans(RankingClusterer):
 @isolated
 @shares_arguments(ATTRIBUTES)
 class KernelKMeans(_KMeans):
-    """Kernel k-means on rankings; see :class:`torchrank.KernelKMeans` for what it minimises.
+    """Kernel k-means on rankings; see :class:`torchrank.KernelKMeans` for what it minimizes.
 
     Args:
         n_clusters: number of clusters.
@@ -159,7 +159,7 @@ class KernelKMeans(_KMeans):
 @isolated
 @shares_arguments(ATTRIBUTES)
 class RankingKMeans(_KMeans):
-    """k-means with central rankings; see :class:`torchrank.RankingKMeans` for what it minimises.
+    """k-means with central rankings; see :class:`torchrank.RankingKMeans` for what it minimizes.
 
     Args:
         n_clusters: number of clusters.

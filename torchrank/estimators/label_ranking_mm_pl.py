@@ -24,7 +24,7 @@ class MMPL(LabelRanker):
     Args:
         n_clusters: K.
         n_prototypes: prototypes per cluster.
-        settings: of expectation-maximisation; None means the defaults of :class:`torchrank.EMSettings`.
+        settings: of expectation-maximization; None means the defaults of :class:`torchrank.EMSettings`.
         missing: what an unranked label means: "interleaving", nothing; "topk", less preferred than all ranked ones. One
             word for all rows; :meth:`torchrank.MMPL.fit` takes one a row.
         prediction: rankings by the "nearest" prototype's cluster, or expected under the whole "mixture".

@@ -30,7 +30,7 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
 
     .. math:: K(x, y) = \big[e^{\beta \Delta}\big]_{x, y}, \qquad \Delta = A - (n - 1) I
 
-    with A the adjacency matrix of the graph on the n! rankings in which two are neighbours if one becomes the other by
+    with A the adjacency matrix of the graph on the n! rankings in which two are neighbors if one becomes the other by
     exchanging two items of adjacent ranks (Kondor and Barbosa, COLT 2010; Jiao and Vert, IEEE TPAMI 40(7), 2018,
     equation 16, whose Laplacian has this sign). Positive definite; over all n! rankings a row adds up to 1. It is the
     identity for ``beta=0`` and 1/n! everywhere for a large one. The distance in this graph is the number of discordant
@@ -124,12 +124,12 @@ def _graph(n: int) -> "tuple[csr_array, np.ndarray]":
     from scipy.sparse import csr_array  # takes a tenth of a second to import
 
     orderings = torch.tensor(list(permutations(range(n))))
-    neighbours = []
+    neighbors = []
     for rank in range(n - 1):
         exchange = torch.arange(n)
         exchange[[rank, rank + 1]] = exchange[[rank + 1, rank]]
-        neighbours.append(_number(exchange[orderings]))
-    columns = torch.stack(neighbours, dim=-1).int().numpy().ravel()
+        neighbors.append(_number(exchange[orderings]))
+    columns = torch.stack(neighbors, dim=-1).int().numpy().ravel()
     starts = np.arange(0, len(columns) + 1, n - 1, dtype=np.int32)
     adjacency = csr_array((np.ones(len(columns)), columns, starts), shape=(len(orderings), len(orderings)))
     return adjacency, _number(orderings.argsort(dim=-1)).numpy()
@@ -137,7 +137,7 @@ def _graph(n: int) -> "tuple[csr_array, np.ndarray]":
 
 @lru_cache(maxsize=16)
 def _heat(n: int, beta: float) -> Tensor:
-    """The column of exp(beta Delta) that belongs to the identity, by uniformisation.
+    """The column of exp(beta Delta) that belongs to the identity, by uniformization.
 
     It is the law of a random walk after a Poisson number of steps, the sum over k of the probability of k steps times
     that of k-step walks: all terms are positive, so nothing cancels.

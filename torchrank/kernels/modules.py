@@ -103,7 +103,7 @@ class KendallKernel(RankKernel):
 class MallowsKernel(RankKernel):
     """Mallows kernel with a learnable concentration; :func:`torchrank.mallows_gram` has the equation and its source.
 
-    The parameter is ``log_lam``, so that no step of an optimiser makes ``lam`` negative. It is kept in float64,
+    The parameter is ``log_lam``, so that no step of an optimizer makes ``lam`` negative. It is kept in float64,
     since a rounded ``lam`` is multiplied by large distances; a scalar does not change the dtype of the result.
 
     Args:
@@ -161,7 +161,7 @@ class MallowsKernel(RankKernel):
 class SmoothedKendallKernel(RankKernel):
     """Smoothed Kendall kernel with a learnable window; see :func:`torchrank.smoothed_kendall_gram`.
 
-    The parameter is ``log_window``, so that ``window`` stays positive whatever an optimiser does. It is kept in
+    The parameter is ``log_window``, so that ``window`` stays positive whatever an optimizer does. It is kept in
     float64; a scalar does not change the dtype of the result.
 
     Args:
@@ -221,14 +221,14 @@ class MultivariateKernel(RankKernel):
         Learn the weights, and the windows of both parts, so that the kernel agrees with labels y in {-1, 1}::
 
             kernel = MultivariateKernel([SmoothedKendallKernel(window=1.0), SmoothedKendallKernel(window=1.0)])
-            optimiser = torch.optim.Adam(kernel.parameters(), lr=0.05)
+            optimizer = torch.optim.Adam(kernel.parameters(), lr=0.05)
             target = y[:, None] * y
             for _ in range(100):
                 K = center_gram(kernel([music, films]))
                 loss = -(K * target).sum() / (K.norm() * target.norm())  # kernel-target alignment
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 loss.backward()
-                optimiser.step()
+                optimizer.step()
 
         ``python -m benchmarks.learn_kernel`` of the repository runs this beside a fixed kernel, on rankers held out.
     """

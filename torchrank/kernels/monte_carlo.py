@@ -212,7 +212,7 @@ def monte_carlo_samples(n_rankings: int, *, lam: float, excess: float, delta: fl
 
     Args:
         n_rankings: m, training rankings.
-        lam: regularisation, above 0.
+        lam: regularization, above 0.
         excess: allowed excess of the objective, above 0.
         delta: probability that the bound fails, between 0 and 1.
 
@@ -224,8 +224,8 @@ def monte_carlo_samples(n_rankings: int, *, lam: float, excess: float, delta: fl
     """
     for value, name in ((lam, "lam"), (excess, "excess")):
         check_positive(value, name)
-    confidence, regularisation, most = (Fraction(float(v)) for v in (_confidence(n_rankings, delta), lam, excess))
-    return math.ceil(8 * confidence**2 / (regularisation * most**2))  # exact, and without a largest number
+    confidence, regularization, most = (Fraction(float(v)) for v in (_confidence(n_rankings, delta), lam, excess))
+    return math.ceil(8 * confidence**2 / (regularization * most**2))  # exact, and without a largest number
 
 
 def _confidence(n_rankings: int, delta: float) -> float:

@@ -1,4 +1,4 @@
-"""Mixtures of distributions of rankings, fitted by expectation-maximisation or by gradients."""
+"""Mixtures of distributions of rankings, fitted by expectation-maximization or by gradients."""
 
 from torchrank.mixtures.em import MixtureFit
 from torchrank.mixtures.kernel_gaussian import KernelGaussianMixture

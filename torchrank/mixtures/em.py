@@ -1,4 +1,4 @@
-"""Expectation-maximisation from many starts at once, with a record of how it went."""
+"""Expectation-maximization from many starts at once, with a record of how it went."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +21,7 @@ MStep = Callable[[Tensor, Parameters], Parameters]
 
 @dataclass(frozen=True, kw_only=True)
 class MixtureFit(Evidence):
-    """Evidence of a fit by expectation-maximisation; ``reason`` is "tolerance" or "max_iter".
+    """Evidence of a fit by expectation-maximization; ``reason`` is "tolerance" or "max_iter".
 
     The objective is the log-likelihood less a penalty, and never falls; losses are minus the last objective of each
     start. Converged means that no more than the tolerance was left to gain, as far as the last gains tell.

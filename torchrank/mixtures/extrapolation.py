@@ -16,7 +16,7 @@ class Extrapolation:
     Near its limit EM takes steps of which each is the same matrix times the one before. Iterations come in threes: two
     plain EM steps, and one on trial from memberships that the squared extrapolation of Varadhan and Roland (Scand. J.
     Statist. 35(2), 2008) finds in the last three, with its third step length. As memberships they give an M-step with
-    all that is asked of one, discrete centres and empty components included.
+    all that is asked of one, discrete centers and empty components included.
     """
 
     def __init__(self, starts: int, device: torch.device) -> None:

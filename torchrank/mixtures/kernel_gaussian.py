@@ -37,7 +37,7 @@ class KernelGaussianParameters(NamedTuple):
     """Of c components; leading dimensions are those of the starts."""
 
     log_shares: Tensor  # (..., c)
-    coefficients: Tensor  # (..., c, u) weights of the training rows whose combination is the centre
+    coefficients: Tensor  # (..., c, u) weights of the training rows whose combination is the center
     lam: Tensor  # (..., c)
 
 
@@ -55,7 +55,7 @@ class KernelGaussianMixture(Mixture):
 
     .. math:: g(x) = \sum_j p_j \Big(\frac{\lambda_j}{\pi}\Big)^{d/2} e^{-\lambda_j \lVert \Phi(x) - \mu_j \rVert^2}
 
-    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 23 and Algorithm 2). Distances and centres need kernel values only,
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 23 and Algorithm 2). Distances and centers need kernel values only,
 
     .. math:: \lVert \Phi(x_i) - \mu_j \rVert^2 = K_{ii} - 2 (K w_j)_i + w_j^\top K w_j, \qquad
               \mu_j = \sum_i w_{ij} \Phi(x_i)
@@ -132,7 +132,7 @@ class KernelGaussianMixture(Mixture):
 
     @property
     def n_free_parameters(self) -> int:
-        """Shares, concentrations and centres of the dimension of the feature space."""
+        """Shares, concentrations and centers of the dimension of the feature space."""
         return 2 * self.n_components - 1 + self.n_components * self._dimension()
 
     def extra_repr(self) -> str:
@@ -205,7 +205,7 @@ class KernelGaussianMixture(Mixture):
         return self._dimension() / 2 * (lam / math.pi).log() - lam * distances.clamp(min=0)
 
     def _moments(self, points: _Points, shares: Tensor) -> Tensor:
-        """The memberships of the training rows: a centre is a combination of them."""
+        """The memberships of the training rows: a center is a combination of them."""
         if points.cross is self.training_gram:
             return shares
         counted = (shares > 0).flatten(0, -2).any(0)
@@ -224,7 +224,7 @@ class KernelGaussianMixture(Mixture):
         strange = (counted & (place < 0)).nonzero()
         if len(strange):
             raise ValueError(
-                f"row {int(strange[0])} of X is none of the {len(known)} training rows; centres are combinations of "
+                f"row {int(strange[0])} of X is none of the {len(known)} training rows; centers are combinations of "
                 "those, so summarize takes training rows only, and weights of 0 leave rows out"
             )
         return place

@@ -1,4 +1,4 @@
-"""Mixture of kernel Mallows distributions: Mallows with any vector of pair preferences as centre."""
+"""Mixture of kernel Mallows distributions: Mallows with any vector of pair preferences as center."""
 
 import math
 from itertools import permutations
@@ -37,7 +37,7 @@ class KernelMallowsMixture(Mixture):
     .. math:: f(x) = \sum_j p_j \frac{e^{\theta_j \cdot \Phi(x)}}{\sum_{y} e^{\theta_j \cdot \Phi(y)}}
 
     with :math:`\Phi` the feature vector of the Kendall kernel, signs of all pairs divided by the root of their number.
-    Jiao and Vert (IEEE TPAMI 40(7), 2018, equation 22) write it with a centre :math:`\mu` in feature space and a
+    Jiao and Vert (IEEE TPAMI 40(7), 2018, equation 22) write it with a center :math:`\mu` in feature space and a
     concentration, :math:`e^{-\lambda \lVert \Phi(x) - \mu \rVert^2}`. Since :math:`\Phi(x)` has norm 1, only
     :math:`\theta = 2 \lambda \mu` matters: :math:`(c\mu, \lambda/c)` is the same distribution for every c. In
     :math:`\theta` the log-likelihood is concave, contrary to what the paper says of the pair, and the M-step is one
@@ -45,11 +45,11 @@ class KernelMallowsMixture(Mixture):
     distribution of concentration :math:`4\lambda` divided by the number of pairs.
 
     Where all rankings of a component agree on a pair, the likelihood has no maximum. A ridge keeps it finite: EM
-    maximises the mean log-likelihood of the rows less
+    maximizes the mean log-likelihood of the rows less
     :math:`\tfrac12 \text{ridge} \sum_j \lVert \theta_j \rVert^2`, so that neither the number of rows nor the scale of
     their weights decides how strong it is.
 
-    The normaliser is a sum over all n! rankings. Beyond 7 items that is refused; use
+    The normalizer is a sum over all n! rankings. Beyond 7 items that is refused; use
     :class:`torchrank.KernelGaussianMixture` there.
 
     Args:
@@ -86,7 +86,7 @@ class KernelMallowsMixture(Mixture):
         check_count(n_items, "n_items", 2)
         if n_items > MOST_ITEMS:
             raise ValueError(
-                f"n_items={n_items} is too large: the normaliser is a sum over all rankings, {math.factorial(n_items)} "
+                f"n_items={n_items} is too large: the normalizer is a sum over all rankings, {math.factorial(n_items)} "
                 f"of them; up to {MOST_ITEMS} items are possible, beyond use KernelGaussianMixture or MallowsMixture"
             )
         check_positive(ridge, "ridge")
@@ -152,7 +152,7 @@ def match_moments(
 ) -> Tensor:
     r"""Theta under which the expected features are those of the data, but for the ridge.
 
-    It maximises the strictly concave :math:`\theta \cdot s - N \log Z(\theta) - \tfrac12 r \lVert\theta\rVert^2`, s
+    It maximizes the strictly concave :math:`\theta \cdot s - N \log Z(\theta) - \tfrac12 r \lVert\theta\rVert^2`, s
     being the sums, N the counts and r the ridge, by damped Newton steps from ``start``.
     """
     identity = ridge * torch.eye(sums.shape[-1], dtype=sums.dtype, device=sums.device)

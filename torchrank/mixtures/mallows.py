@@ -32,21 +32,21 @@ class MallowsMixture(Mixture):
     .. math:: f(x) = \sum_j p_j \frac{e^{-\lambda_j n_d(x, \pi_j)}}{Z(\lambda_j)}, \qquad
               Z(\lambda) = \prod_{i=1}^n \frac{1 - e^{-i\lambda}}{1 - e^{-\lambda}}
 
-    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 19), fitted by expectation-maximisation (Murphy and Martin,
+    (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 19), fitted by expectation-maximization (Murphy and Martin,
     Computational Statistics and Data Analysis 41, 2003). With ``center="kemeny"`` the M-step is exact. Borda's and
-    Copeland's centres are approximations of Kemeny's; they replace a centre only when they are better, so that the
-    likelihood never falls. Concentrations are maximum-likelihood given the centre, by Newton's method; where a
+    Copeland's centers are approximations of Kemeny's; they replace a center only when they are better, so that the
+    likelihood never falls. Concentrations are maximum-likelihood given the center, by Newton's method; where a
     component sits on equal rankings that has no maximum, and ``max_lam`` is taken.
 
     Parameters are ``logits``, of which the shares are the softmax, and ``concentrations``. They are lam itself: an
-    optimiser may take one through 0, where all rankings are alike, and a negative one is that of the reversed centre.
+    optimizer may take one through 0, where all rankings are alike, and a negative one is that of the reversed center.
     The central rankings are discrete, so gradients do not reach them. The signs of all pairs of items of the different
     rankings are held in memory, 4 n^2 bytes each.
 
     Args:
         n_items: n, at least 2.
         n_components: c.
-        center: "kemeny", "borda" or "copeland": how centres are found.
+        center: "kemeny", "borda" or "copeland": how centers are found.
         max_lam: largest concentration, above 0.
         init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
             all rows, from 0 to c - 1, of which equal rows take that of the first of them.

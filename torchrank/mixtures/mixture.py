@@ -50,7 +50,7 @@ class Rows(NamedTuple):
 
 @isolated
 class Mixture(GrowingBuffers, ABC):
-    r"""A mixture :math:`f(x) = \sum_j p_j f_j(x)`, trained by expectation-maximisation or by gradients.
+    r"""A mixture :math:`f(x) = \sum_j p_j f_j(x)`, trained by expectation-maximization or by gradients.
 
     Subclasses say what a component is. All steps are written for parameters with leading dimensions, so that EM runs
     from many starts at once; the module's own parameters are those of the best start. They can be trained in any other
@@ -180,7 +180,7 @@ class Mixture(GrowingBuffers, ABC):
         generator: torch.Generator | None = None,
         progress: bool = False,
     ) -> MixtureFit:
-        """Fit by expectation-maximisation from many starts.
+        """Fit by expectation-maximization from many starts.
 
         Args:
             X: ``(m, n)`` rankings, or what the subclass says.

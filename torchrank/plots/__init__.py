@@ -1,8 +1,8 @@
 """Pictures of rankings, clusters and fits, with matplotlib (``pip install matplotlib``).
 
 Every function draws into the axes it is given, or into those of a new figure, and returns them; it shows nothing and
-leaves matplotlib's settings alone. NumPy arrays, tensors on any device and pandas are all taken. Colours are told apart
-with any kind of colour vision, and shapes or lightness tell the same once more.
+leaves matplotlib's settings alone. NumPy arrays, tensors on any device and pandas are all taken. Colors are told apart
+with any kind of color vision, and shapes or lightness tell the same once more.
 """
 
 from torchrank.plots.clusters import plot_gram, plot_silhouette

@@ -1,4 +1,4 @@
-"""What all pictures share: axes, colours, legends, and inputs as arrays."""
+"""What all pictures share: axes, colors, legends, and inputs as arrays."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +14,7 @@ from torchrank.rankings.validate import as_scores, as_weights
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's palette, told apart with any kind of colour vision.
+# Okabe and Ito's palette, told apart with any kind of color vision.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LONGEST_NAME = 24
@@ -40,7 +40,7 @@ class CountedRankings(NamedTuple):
 
 
 def style(number: int) -> tuple[str, str]:
-    """Colour and marker of a series; 64 of them differ."""
+    """Color and marker of a series; 64 of them differ."""
     return PALETTE[number % len(PALETTE)], MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
 
 

@@ -21,7 +21,7 @@ def plot_gram(K: Any, labels: Any = None, *, ax: "Axes | None" = None) -> "Axes"
     """Draw a Gram matrix as a heat map, rows and columns in the order of their clusters.
 
     Args:
-        K: ``(m, m)`` kernel values; NaN is grey. Lighter means larger, and the scale is that of the values off the
+        K: ``(m, m)`` kernel values; NaN is gray. Lighter means larger, and the scale is that of the values off the
             diagonal, which would leave no contrast to the others. Above 1,000 rankings cells are means of blocks.
         labels: ``(m,)`` clusters; white lines part them. None keeps the order.
         ax: axes to draw into.

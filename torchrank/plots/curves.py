@@ -59,13 +59,13 @@ def plot_curves(
     order = np.argsort(settings, kind="stable")
     ax = axes_or_new(ax, (5.0 if len(lines) == 1 else 6.2, 4.0))
     for number, (name, (mean, error)) in enumerate(lines.items()):
-        colour, marker = style(number)
+        color, marker = style(number)
         every = -(-len(settings) // 25)  # more markers would hide the line
-        line = {"color": colour, "marker": marker, "markersize": 4, "markevery": every, "linestyle": _dashes(number)}
+        line = {"color": color, "marker": marker, "markersize": 4, "markevery": every, "linestyle": _dashes(number)}
         ax.plot(settings[order], mean[order], label=name, **line)
         if error is not None:
             low, high = (mean - error)[order], (mean + error)[order]
-            ax.fill_between(settings[order], low, high, color=colour, alpha=0.2, linewidth=0)
+            ax.fill_between(settings[order], low, high, color=color, alpha=0.2, linewidth=0)
     if log:
         ax.set_xscale("log")
     ax.set(xlabel=xlabel, ylabel=ylabel)
@@ -77,7 +77,7 @@ def plot_curves(
 
 
 def _dashes(number: int) -> str:
-    """Solid for the first lines, others where colours come again."""
+    """Solid for the first lines, others where colors come again."""
     return ("-", "--", ":", "-.")[number // len(PALETTE) % 4]
 
 

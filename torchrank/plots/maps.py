@@ -24,7 +24,7 @@ def plot_map(
     labels: Any = None,
     *,
     weights: Any = None,
-    neighbours: Any = None,
+    neighbors: Any = None,
     names: "list[str] | tuple[str, ...] | None" = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -34,10 +34,10 @@ def plot_map(
     (Schölkopf, Smola and Müller, Neural Computation 10, 1998).
 
     Args:
-        K: ``(m, m)`` symmetric Gram matrix; it is centred here.
-        labels: ``(m,)`` clusters, shown by colour and marker.
+        K: ``(m, m)`` symmetric Gram matrix; it is centerd here.
+        labels: ``(m,)`` clusters, shown by color and marker.
         weights: ``(m,)``, how often each ranking was observed; the area of its point.
-        neighbours: ``(m, m)``; points that are neighbours are joined. For total rankings ``kendall_distance(X) == 1``
+        neighbors: ``(m, m)``; points that are neighbors are joined. For total rankings ``kendall_distance(X) == 1``
             joins those that differ in the order of two adjacent items.
         names: of the m rankings, written beside the points where there is room.
         ax: axes to draw into.
@@ -61,9 +61,9 @@ def plot_map(
     counts = as_weights(None if weights is None else np.asarray(_host(weights)), from_array(gram, "K")).numpy()
     words = None if names is None else as_names(names, m, "names", "K has {n} rankings")
     points, share = principal_points(gram, counts)
-    joined = None if neighbours is None else as_square(neighbours, "neighbours")
+    joined = None if neighbors is None else as_square(neighbors, "neighbors")
     if joined is not None and len(joined) != m:
-        raise ValueError(f"neighbours has shape {joined.shape}; K has {m} rankings")
+        raise ValueError(f"neighbors has shape {joined.shape}; K has {m} rankings")
     ax = axes_or_new(ax, (5.6, 4.4))
     if joined is not None:
         for i, j in np.argwhere(np.triu(joined, 1)):
@@ -86,14 +86,14 @@ def _host(weights: Any) -> Any:
 def principal_points(gram: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates ``(m, 2)`` on the first two components of the weighted sample, and their shares of its variance.
 
-    With centred kernel C, shares p and an eigenpair of ``diag(p)^(1/2) C diag(p)^(1/2)`` the coordinates are
+    With centerd kernel C, shares p and an eigenpair of ``diag(p)^(1/2) C diag(p)^(1/2)`` the coordinates are
     ``C diag(p)^(1/2) u / sqrt(value)``; the sign is such that the largest is positive.
     """
     p = counts / counts.sum()
     means = gram @ p
-    centred = gram - means - means[:, None] + means @ p
+    centerd = gram - means - means[:, None] + means @ p
     root = np.sqrt(p)
-    symmetric = root[:, None] * (centred + centred.T) / 2 * root
+    symmetric = root[:, None] * (centerd + centerd.T) / 2 * root
     total, m = max(float(np.trace(symmetric)), 0.0), len(gram)
     if m <= _DENSE or total == 0:
         values, vectors = eigh(symmetric, subset_by_index=[m - 2, m - 1])
@@ -102,7 +102,7 @@ def principal_points(gram: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, 
     largest_first = np.argsort(-values)
     values, vectors = values[largest_first], vectors[:, largest_first]
     spread = values > 1e-12 * max(total, float(np.abs(gram).max()))  # the others are rounding
-    points = centred @ (root[:, None] * vectors) / np.sqrt(np.where(spread, values, 1)) * spread
+    points = centerd @ (root[:, None] * vectors) / np.sqrt(np.where(spread, values, 1)) * spread
     signs = np.sign(points[np.abs(points).argmax(axis=0), [0, 1]])
     return points * np.where(signs == 0, 1, signs), np.where(spread, values, 0) / (total or 1)
 
@@ -119,17 +119,17 @@ def scatter_groups(
     areas: np.ndarray,  # (m,)
     names: tuple[str, ...],
 ) -> None:
-    """Scatter points, a colour and a marker for each group."""
+    """Scatter points, a color and a marker for each group."""
     for code in np.unique(codes):
         own = codes == code
-        colour, marker = style(code)
+        color, marker = style(code)
         x, y = points[own].T
-        line = 0.4 if areas[own].max() > 15 else 0.0  # around small points it would hide the colour
+        line = 0.4 if areas[own].max() > 15 else 0.0  # around small points it would hide the color
         ax.scatter(
             x,
             y,
             s=areas[own],
-            color=colour,
+            color=color,
             marker=marker,
             edgecolors="black",
             linewidths=line,

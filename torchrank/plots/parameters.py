@@ -144,7 +144,7 @@ def _series(fit: Any, errors: Any, argument: str) -> dict[str, _Series]:
 def _draw(
     ax: "Axes", series: _Series, order: np.ndarray, height: np.ndarray, quantile: float, number: int, name: str
 ) -> None:
-    values, (colour, marker) = series.values[order], style(number)
+    values, (color, marker) = series.values[order], style(number)
     certain = np.ones(len(values), dtype=bool)
     if series.errors is not None:
         reach = quantile * series.errors[order]
@@ -155,10 +155,10 @@ def _draw(
             height[certain],
             xerr=[values[certain] - low, reach[certain]],
             fmt="none",
-            ecolor=colour,
+            ecolor=color,
             capsize=3,
         )
-    for own, face in ((certain, colour), (~certain, "white")):
+    for own, face in ((certain, color), (~certain, "white")):
         if own.any():
             shown = name if own[0] == certain[0] else None
-            ax.plot(values[own], height[own], marker, color=colour, markerfacecolor=face, markersize=5, label=shown)
+            ax.plot(values[own], height[own], marker, color=color, markerfacecolor=face, markersize=5, label=shown)

@@ -1,4 +1,4 @@
-"""The permutohedron: all total rankings of three or four items, neighbours joined, and the votes each received."""
+"""The permutohedron: all total rankings of three or four items, neighbors joined, and the votes each received."""
 
 from collections.abc import Sequence
 from itertools import combinations, permutations
@@ -40,7 +40,7 @@ def plot_permutohedron(
 
     Args:
         X: ``(m, n)`` scores or :class:`torchrank.datasets.RankingData`, n = 3 or 4.
-        labels: ``(m,)`` clusters, shown by colour and marker.
+        labels: ``(m,)`` clusters, shown by color and marker.
         weights: ``(m,)``, how often each ranking was observed. Equal rankings are added up, and the area of a point is
             in proportion to its votes.
         items: names of the n items; corners are named by their first letters, or by A to D where those coincide.

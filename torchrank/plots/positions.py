@@ -45,7 +45,7 @@ def plot_positions(
         The axes. Rows add up to the share of rankings that rank the item.
 
     Raises:
-        ValueError: as :func:`torchrank.borda`, another number of names, or a centre that does not rank all items.
+        ValueError: as :func:`torchrank.borda`, another number of names, or a center that does not rank all items.
     """
     rankings = as_rankings(X, weights, items)
     n = len(rankings.items)
@@ -67,7 +67,7 @@ def plot_cluster_positions(
     missing: Missing = None,
     axes: "Sequence[Axes] | np.ndarray | None" = None,
 ) -> np.ndarray:
-    """Draw :func:`plot_positions` of each cluster, in one scale of colours, with the cluster's share as the title.
+    """Draw :func:`plot_positions` of each cluster, in one scale of colors, with the cluster's share as the title.
 
     Args:
         X: as :func:`plot_positions`.
@@ -83,7 +83,7 @@ def plot_cluster_positions(
         ``(clusters,)`` array of axes.
 
     Raises:
-        ValueError: as :func:`plot_positions`; fewer axes than clusters, or another number of centres, as when a cluster
+        ValueError: as :func:`plot_positions`; fewer axes than clusters, or another number of centers, as when a cluster
             is empty; or a cluster whose rankings have no weight.
     """
     everything = as_rankings(X, weights, items)
@@ -173,8 +173,8 @@ def _draw(ax: "Axes", share: np.ndarray, names: list[str], limit: float) -> "Axe
     if n <= _MOST_WRITTEN:
         for (row, column), value in np.ndenumerate(share):
             if value > 0:
-                colour = "white" if value > 0.6 * limit else "black"
-                ax.text(column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize="x-small", color=colour)
+                color = "white" if value > 0.6 * limit else "black"
+                ax.text(column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize="x-small", color=color)
         ax.set_xlabel("position (numbers: per cent)")
     else:
         ax.set_xlabel("position")

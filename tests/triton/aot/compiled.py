@@ -13,7 +13,7 @@ from triton.compiler import ASTSource
 
 @dataclass(frozen=True)
 class Variant:
-    """One specialisation of a kernel, as a launch would ask for it."""
+    """One specialization of a kernel, as a launch would ask for it."""
 
     name: str
     kernel: object

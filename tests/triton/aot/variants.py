@@ -1,4 +1,4 @@
-"""Every specialisation that the launchers can ask for, read from the tile tables."""
+"""Every specialization that the launchers can ask for, read from the tile tables."""
 
 from collections.abc import Iterator
 

@@ -188,7 +188,7 @@ EXPRESSION = {
         "M. A. Shipp et al., Nature Medicine 8(1), 2002, 68-74",
     ),
 }
-EXPRESSION_LICENCES = {
+EXPRESSION_LICENSES = {
     "YunlongJiao/kendallkernel_demo": "not stated; the experiments' own files of Jiao and Vert, from public sources",
     "ramhiser/datamicroarray": "MIT (the R package datamicroarray)",
 }
