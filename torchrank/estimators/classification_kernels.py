@@ -232,7 +232,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return norms - 2 * K.mean(axis=1, dtype=np.float64) + self.K_fit_.mean(dtype=np.float64)
 
     def _without_rounding(self, norms: np.ndarray, given: np.ndarray, name: str, unit: str) -> np.ndarray:
-        """Squared norms with 0 for those that are 0 but for rounding, which ``given``, from before centering, bounds."""
+        """Squared norms with 0 for those that are 0 but for rounding, which ``given``, not centered, bounds."""
         dtype = self.K_fit_.dtype
         size = np.abs(given) + abs(self.K_fit_.mean(dtype=np.float64)) if self.center else 0
         tolerance = np.broadcast_to(100 * np.finfo(dtype).eps * size, norms.shape)
