@@ -58,7 +58,7 @@ def starting_kernel() -> MultivariateKernel:
 
 
 def learn(kernel: MultivariateKernel, parts: list[Tensor], labels: Tensor, steps: int = 60) -> list[float]:
-    """Maximize the alignment of the centerd kernel with the labels; returns it for every step."""
+    """Maximize the alignment of the centered kernel with the labels; returns it for every step."""
     optimizer = torch.optim.Adam(kernel.parameters(), lr=0.1)
     target = labels[:, None] * labels
     alignments = []

@@ -1,6 +1,6 @@
 """Nested cross-validation of Jiao and Vert (2018), section 8: 14 classifiers from one Gram matrix a kernel and set.
 
-Kernels are centerd on the training samples and scaled to unit norm, also within inner folds. Support vector machines
+Kernels are centered on the training samples and scaled to unit norm, also within inner folds. Support vector machines
 choose C, those on the genes of top scoring pairs C and the number of pairs, k-TSP the number of pairs, each by 5 inner
 folds and the smallest value among equals. What the paper leaves open is said where it is decided.
 """
@@ -87,14 +87,14 @@ class Kernels:
         return np.exp(-squares / (2 * width))
 
     def blocks(self, kernel: str, split: Split) -> tuple[np.ndarray, np.ndarray]:
-        """Training and test block, centerd on the training samples and scaled to unit norm."""
+        """Training and test block, centered on the training samples and scaled to unit norm."""
         train, test = split
         K = self.matrix(kernel, train)
         K_train, K_test = K[np.ix_(train, train)], K[np.ix_(test, train)]
-        centerd = center_gram(K_train)
-        norms = K[test, test] - 2 * K_test.mean(axis=1) + K_train.mean()  # of the test samples' centerd features
-        scaled = normalize_gram(centerd)
-        return scaled, normalize_gram(center_gram(K_test, K_train), np.maximum(norms, 0), centerd.diagonal())
+        centered = center_gram(K_train)
+        norms = K[test, test] - 2 * K_test.mean(axis=1) + K_train.mean()  # of the test samples' centered features
+        scaled = normalize_gram(centered)
+        return scaled, normalize_gram(center_gram(K_test, K_train), np.maximum(norms, 0), centered.diagonal())
 
 
 def inner_splits(train: np.ndarray, y: np.ndarray, seed: int) -> Iterator[Split]:

@@ -99,9 +99,9 @@ def _draw(edges: list[tuple[int, int, int]], distance: np.ndarray, diffusion: np
 
 def _places() -> np.ndarray:
     """Rank vectors in the plane: the corners of the permutohedron, seen from a side where no two hide each other."""
-    centerd = RANKINGS - RANKINGS.mean()
+    centered = RANKINGS - RANKINGS.mean()
     basis = np.linalg.qr(np.array([[1, 1, -1, -1], [1, -1, 0, 0], [0, 0, 1, -1], [1, 1, 1, 1.0]]).T)[0][:, :3]
-    solid = centerd @ basis
+    solid = centered @ basis
     turn, tilt = np.deg2rad(17), np.deg2rad(23)
     x, y, z = solid.T
     x, y = x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)

@@ -4,7 +4,7 @@
 and splits, prints, and writes nothing. Medulloblastoma, 60 samples of 7,129 genes: accuracy against the window of the
 jitter (left) and against the number D of drawn jitters at the best window (right).
 
-As in Section 8: five-fold cross-validation, ten times; kernels centerd and scaled on the training samples; C chosen
+As in Section 8: five-fold cross-validation, ten times; kernels centered and scaled on the training samples; C chosen
 from 10^-2 ... 10^3 by five folds inside. Windows are 20 from twice the least difference of two values to twice their
 range, evenly on a log scale, as in the authors' programs. Beyond the paper: Monte-Carlo kernels with the diagonal's
 bias taken off, and the accuracy when the window is chosen inside too, without a look at the test samples.
@@ -150,7 +150,7 @@ def majority_rate(y: np.ndarray) -> float:
 def diagonal(K: np.ndarray) -> dict[str, float]:
     """Mean G(x, x), what centering leaves of it, and D times the bias that sampling adds."""
     mean = float(np.diag(K).mean())
-    return {"mean": mean, "centerd": float(np.diag(center_gram(K)).mean()), "bias_times_D": 1 - mean}
+    return {"mean": mean, "centered": float(np.diag(center_gram(K)).mean()), "bias_times_D": 1 - mean}
 
 
 def accuracy(K: np.ndarray, y: np.ndarray, plan: Plan) -> Score:
@@ -173,9 +173,9 @@ def fit_and_score(K: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndar
 def correct(K: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, costs: np.ndarray) -> list[float]:
     """Share of ``test`` that an SVM trained on ``train`` gets right, for each C; ``train`` alone decides the center."""
     K_train, K_new = K[np.ix_(train, train)], K[np.ix_(test, train)]
-    centerd = center_gram(K_train)
+    centered = center_gram(K_train)
     norms = K[test, test] - 2 * K_new.mean(axis=1) + K_train.mean()
-    scaled, new = normalize_gram(centerd), normalize_gram(center_gram(K_new, K_train), norms, np.diag(centerd))
+    scaled, new = normalize_gram(centered), normalize_gram(center_gram(K_new, K_train), norms, np.diag(centered))
     machines = (SVC(kernel="precomputed", C=cost).fit(scaled, y[train]) for cost in costs)
     return [float(machine.score(new, y[test])) for machine in machines]
 

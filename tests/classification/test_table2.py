@@ -24,8 +24,8 @@ def small_set(test=None):
 
 
 def unit_features(features, train):
-    centerd = features - features[train].mean(0)
-    return centerd / np.linalg.norm(centerd, axis=1, keepdims=True)
+    centered = features - features[train].mean(0)
+    return centered / np.linalg.norm(centered, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "kdt"])

@@ -57,8 +57,8 @@ def test_accuracy_of_the_svm_is_that_of_the_paper(samples):
 def accuracy(K, y, train, test):
     """Share of ``test`` that an SVM trained on ``train`` gets right; ``train`` alone decides the center."""
     K_train, K_new = K[np.ix_(train, train)], K[np.ix_(test, train)]
-    centerd = center_gram(K_train)
-    norms = K[test, test] - 2 * K_new.mean(axis=1) + K_train.mean()  # of the test samples' centerd features
+    centered = center_gram(K_train)
+    norms = K[test, test] - 2 * K_new.mean(axis=1) + K_train.mean()  # of the test samples' centered features
     model = GridSearchCV(SVC(kernel="precomputed"), {"C": COSTS}, cv=StratifiedKFold(5))
-    model.fit(normalize_gram(centerd), y[train])
-    return model.score(normalize_gram(center_gram(K_new, K_train), norms, np.diag(centerd)), y[test])
+    model.fit(normalize_gram(centered), y[train])
+    return model.score(normalize_gram(center_gram(K_new, K_train), norms, np.diag(centered)), y[test])

@@ -102,7 +102,7 @@ FEATURES, NEW_FEATURES = RNG.normal(size=(9, 4)) + 2, RNG.normal(size=(5, 4)) + 
 
 
 def prepared(features, center, scale):
-    """Explicit feature vectors, centerd by the training samples and of unit length."""
+    """Explicit feature vectors, centered by the training samples and of unit length."""
     result = features - FEATURES.mean(0) if center else features
     return result / np.linalg.norm(result, axis=1, keepdims=True) if scale else result
 
@@ -182,9 +182,9 @@ def test_gram_normalizer_in_a_pipeline_cuts_both_sides():
     for train, test in StratifiedKFold(3).split(K, TWO):
         K_train, K_test = K[np.ix_(train, train)], K[np.ix_(test, train)]
         norms = 1 - 2 * K_test.mean(1) + K_train.mean()
-        centerd = center_gram(K_train)
-        machine = SVC(C=0.1, kernel="precomputed").fit(normalize_gram(centerd), TWO[train])
-        block = normalize_gram(center_gram(K_test, K_train), norms, centerd.diagonal())
+        centered = center_gram(K_train)
+        machine = SVC(C=0.1, kernel="precomputed").fit(normalize_gram(centered), TWO[train])
+        block = normalize_gram(center_gram(K_test, K_train), norms, centered.diagonal())
         errors.append(machine.score(block, TWO[test]))
     np.testing.assert_allclose(search.cv_results_["mean_test_score"][0], np.mean(errors), rtol=1e-12)
     assert search.predict(kendall_gram(NEW, X)).shape == (7,)

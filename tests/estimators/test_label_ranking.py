@@ -99,13 +99,13 @@ def test_cap_of_the_pruned_tree():
     X, Y = torch.from_numpy(data.X), torch.from_numpy(data.Y)
     leaves = set()
     for cap in (0.1, 10.0):
-        model = RankTree(100, method="pruned", theta_cap=cap).fit(data.X, data.Y)
-        expected = pruned_rank_tree(X, Y, 100, theta_cap=cap)
+        model = RankTree(100, method="pruned", max_lam=cap).fit(data.X, data.Y)
+        expected = pruned_rank_tree(X, Y, 100, max_lam=cap)
         np.testing.assert_array_equal(model.model_.threshold, expected.threshold)
         leaves.add(expected.n_leaves)
     assert len(leaves) == 2
-    with pytest.raises(ValueError, match="theta_cap=0 is out of range"):
-        RankTree(3, method="pruned", theta_cap=0).fit(data.X, data.Y)
+    with pytest.raises(ValueError, match="max_lam=0 is out of range"):
+        RankTree(3, method="pruned", max_lam=0).fit(data.X, data.Y)
 
 
 def test_pipelines_and_searches():

@@ -15,9 +15,9 @@ def unit(features):
 
 
 def test_centering_subtracts_the_mean_feature_vector():
-    centerd = TRAIN - TRAIN.mean(0)
+    centered = TRAIN - TRAIN.mean(0)
     K = center_gram(TRAIN @ TRAIN.T)
-    np.testing.assert_allclose(K, centerd @ centerd.T, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(K, centered @ centered.T, rtol=0, atol=1e-12)
     np.testing.assert_allclose(K.sum(0), 0, atol=1e-12)
 
 
@@ -40,8 +40,8 @@ def test_scaling_makes_feature_vectors_unit():
 def test_symmetric_bit_for_bit_with_a_unit_diagonal():
     K = TRAIN @ TRAIN.T
     K = (K + K.T) / 2
-    centerd, scaled = center_gram(K), normalize_gram(K)
-    assert np.array_equal(centerd, centerd.T)
+    centered, scaled = center_gram(K), normalize_gram(K)
+    assert np.array_equal(centered, centered.T)
     assert np.array_equal(scaled, scaled.T)
     assert (np.diag(scaled) == 1).all()
 

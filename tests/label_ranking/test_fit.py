@@ -238,7 +238,7 @@ def test_rows_that_teach_nothing_take_no_updates():
     assert max(evidence.objective) < 0
 
 
-def test_favourites_alone_teach_as_top_lists():
+def test_favorites_alone_teach_as_top_lists():
     data = circles(1500, seed=0)
     Y = torch.from_numpy(np.where(data.Y.max(axis=1, keepdims=True) == data.Y, 1.0, np.nan))
     model = MMPL(2, 6, 3, 20, dtype=torch.float64)

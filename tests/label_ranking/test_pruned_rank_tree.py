@@ -80,8 +80,8 @@ def test_fewer_rows_than_two_leaves_need():
 
 def test_bad_input():
     X, Y = random_rows()
-    with pytest.raises(ValueError, match=r"theta_cap=0 is out of range"):
-        pruned_rank_tree(X, Y, 2, theta_cap=0)
+    with pytest.raises(ValueError, match=r"max_lam=0 is out of range"):
+        pruned_rank_tree(X, Y, 2, max_lam=0)
     with pytest.raises(ValueError, match="n_clusters=0 is too small"):
         pruned_rank_tree(X, Y, 0)
     with pytest.raises(ValueError, match="min_leaf=0 is too small"):

@@ -19,9 +19,9 @@ def from_features(X, weights):
     """Principal components of the weighted features of the Kendall kernel, and their shares of the variance."""
     features = np.asarray(torchrank.kendall_features(X))
     p = weights / weights.sum()
-    centerd = features - p @ features
-    values, directions = np.linalg.eigh(centerd.T @ (p[:, None] * centerd))
-    return centerd @ directions[:, :-3:-1], values[:-3:-1] / values.sum()
+    centered = features - p @ features
+    values, directions = np.linalg.eigh(centered.T @ (p[:, None] * centered))
+    return centered @ directions[:, :-3:-1], values[:-3:-1] / values.sum()
 
 
 @pytest.mark.parametrize("m", [7, 501])  # all eigenvalues, or Lanczos iterations

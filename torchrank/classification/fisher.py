@@ -74,7 +74,7 @@ def fisher_discriminant(
 
     Args:
         K: ``(m, m)`` positive semi-definite kernel matrix of the training samples; where a ridge such as 1e-3 is to
-            mean anything, centerd and scaled, see :func:`torchrank.center_gram` and :func:`torchrank.normalize_gram`.
+            mean anything, centered and scaled, see :func:`torchrank.center_gram` and :func:`torchrank.normalize_gram`.
         y: ``(m,)`` class numbers.
         n_classes: None means one more than the largest number in ``y``.
         ridge: above 0; as a tensor it may carry a gradient.
@@ -159,7 +159,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
 
         loss = torch.nn.functional.cross_entropy(model.class_scores(x_new, model.solve(y)), y_new)
 
-    Kernel values enter as they are: a kernel of centerd, scaled features is the kernel's business.
+    Kernel values enter as they are: a kernel of centered, scaled features is the kernel's business.
 
     Args:
         kernel: maps ``(r, d)`` and ``(s, d)`` to the kernel matrix ``(r, s)``, for example

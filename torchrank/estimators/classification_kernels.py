@@ -174,8 +174,8 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     "also blocks of other samples (rows) against those"
                 )
             self.K_fit_ = K.copy()
-            centerd = center_gram(K)  # refuses a matrix that is not symmetric
-            self._train = centerd if self.center else self.K_fit_
+            centered = center_gram(K)  # refuses a matrix that is not symmetric
+            self._train = centered if self.center else self.K_fit_
             if self.scale:
                 self._train_norms = self._without_rounding(self._train.diagonal(), K.diagonal(), "K", "sample")
         return self
@@ -185,7 +185,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return len(self.K_fit_)
 
     def transform(self, K: Any, self_kernel: Any = None) -> np.ndarray:
-        """Centerd and scaled block.
+        """Centered and scaled block.
 
         Args:
             K: ``(m2, m)`` kernel of any samples against the training samples. The training matrix itself is recognized
@@ -194,7 +194,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Raises:
             ValueError: other columns than training samples, or k(x, x) that is missing, of another length, negative, or
-                so small that the centerd feature vector would have a negative squared norm.
+                so small that the centered feature vector would have a negative squared norm.
         """
         check_is_fitted(self)
         refuse_masks(K, "K")
@@ -240,7 +240,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             row = int((norms < -tolerance).argmax())
             raise ValueError(
                 f"{name} of {unit} {row} is {given[row]:.6g}, too small beside its kernel with the training samples: "
-                f"its {'centerd ' if self.center else ''}feature vector would have the squared norm {norms[row]:.3g}"
+                f"its {'centered ' if self.center else ''}feature vector would have the squared norm {norms[row]:.3g}"
             )
         return np.where(norms > tolerance, norms, 0).astype(dtype)
 

@@ -25,7 +25,7 @@ class LabelRanker(BaseEstimator):
     ``X`` is ``(N, d)`` and finite. ``Y`` is ``(N, L)`` scores, larger = preferred, NaN = not ranked; rows without any
     label are allowed. Orders (lists of labels, best first) are not scores, although ``0 ... L - 1`` would pass for
     them: convert them by :func:`torchrank.from_orders`, and ranks (1 = best) by :func:`torchrank.from_positions`. To
-    tell what a table holds, look at a row whose favourite is known: in scores its column has the largest number, in
+    tell what a table holds, look at a row whose favorite is known: in scores its column has the largest number, in
     ranks the smallest, and in orders its own index stands first.
 
     At the end of a ``Pipeline`` its ``predict`` gives the rankings and its ``score`` the mean Kendall tau, by which

@@ -8,7 +8,7 @@ from torch import Tensor
 from torchrank import label_ranking as core
 from torchrank.estimators.label_ranking import LabelRanker
 from torchrank.evidence import Evidence
-from torchrank.label_ranking.pruned_rank_tree import THETA_CAP
+from torchrank.label_ranking.pruned_rank_tree import MOST_LAM
 from torchrank.label_ranking.rank_tree import LOOKAHEAD
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
@@ -24,7 +24,7 @@ class RankTree(LabelRanker):
 
     Args:
         n_clusters: K.
-        method: "iterative", RT_iter; or "pruned", RT_prune, which uses ``min_leaf`` and ``theta_cap`` alone of what
+        method: "iterative", RT_iter; or "pruned", RT_prune, which uses ``min_leaf`` and ``max_lam`` alone of what
             follows.
         min_leaf: fewest rows of a leaf; 20 to 80 for noisy rankings.
         lookahead: how much a split has to explain where none lowers the loss at once; 0 is the paper.
@@ -33,7 +33,7 @@ class RankTree(LabelRanker):
         validation_fraction: share of the rows kept apart to prune the tree and choose among starts; 0 for none.
         tol: least fall of the training loss in an iteration.
         max_iter: most iterations.
-        theta_cap: largest Mallows' theta of a side that a split of "pruned" counts, above 0.
+        max_lam: largest Mallows concentration of a side that a split of "pruned" counts, above 0.
         random_state: seed or ``numpy.random.RandomState``.
         verbose: show a progress bar of the starts of "iterative", with the training loss.
 
@@ -55,7 +55,7 @@ class RankTree(LabelRanker):
         validation_fraction: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 50,
-        theta_cap: float = THETA_CAP,
+        max_lam: float = MOST_LAM,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -68,14 +68,14 @@ class RankTree(LabelRanker):
         self.validation_fraction = validation_fraction
         self.tol = tol
         self.max_iter = max_iter
-        self.theta_cap = theta_cap
+        self.max_lam = max_lam
         self.random_state = random_state
         self.verbose = verbose
 
     def _fitted(self, X: Tensor, Y: Tensor, generator: torch.Generator) -> tuple[core.RankTree, Evidence]:
         check_choice(self.method, "method", METHODS)
         if self.method == "pruned":
-            tree = core.pruned_rank_tree(X, Y, self.n_clusters, min_leaf=self.min_leaf, theta_cap=self.theta_cap)
+            tree = core.pruned_rank_tree(X, Y, self.n_clusters, min_leaf=self.min_leaf, max_lam=self.max_lam)
             return tree, tree.evidence
         rows, validation = self._split(X, Y, generator)
         tree = core.rank_tree(

@@ -20,7 +20,7 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
 
     Args:
         K: ``(..., m, m)`` symmetric, or ``(..., m2, m)`` beside ``K_train``.
-        K_train: ``(..., m, m)``, not centerd, or None.
+        K_train: ``(..., m, m)``, not centered, or None.
 
     Returns:
         A matrix of the shape, dtype and kind of ``K``; gradients pass. Symmetric bit for bit without ``K_train``.
@@ -38,8 +38,8 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
     train = symmetric_gram(train, "K" if K_train is None else "K_train")
     train_means = train.mean(dim=-1)
     means = train_means if K_train is None else gram.mean(dim=-1)
-    centerd = gram - (means[..., :, None] + train_means[..., None, :]) + train_means.mean(dim=-1)[..., None, None]
-    return origin.wrap(centerd)
+    centered = gram - (means[..., :, None] + train_means[..., None, :]) + train_means.mean(dim=-1)[..., None, None]
+    return origin.wrap(centered)
 
 
 @isolated

@@ -13,7 +13,7 @@ from torchrank.label_ranking.training import Nodes, TrainingRows
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_count, check_positive
 
-THETA_CAP = 10.0
+MOST_LAM = 10.0
 _GRID = 512  # thetas in the table of mean distances
 
 
@@ -40,7 +40,7 @@ class NodeRankings(NamedTuple):
 
 @isolated
 def pruned_rank_tree(
-    X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, theta_cap: float = THETA_CAP
+    X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, max_lam: float = MOST_LAM
 ) -> RankTree:
     """RT_prune: the label ranking tree of Cheng, Hühn and Hüllermeier (2009), pruned to at most K rankings.
 
@@ -54,24 +54,24 @@ def pruned_rank_tree(
         Y: ``(N, L)`` scores, ties and NaN allowed.
         n_clusters: K.
         min_leaf: fewest rows of a leaf.
-        theta_cap: largest theta, above 0.
+        max_lam: largest concentration, the theta of the publication, above 0.
 
     Returns:
         The tree, with as many central rankings as its leaves have different ones.
 
     Raises:
         ValueError: sizes that do not fit, features that are not finite, no row that ranks two labels, a
-            ``theta_cap`` that is not positive and finite.
+            ``max_lam`` that is not positive and finite.
     """
     from torchrank.cpu.rank_tree import grow_by_spread  # numba takes half a second to import
 
     check_count(n_clusters, "n_clusters", least=1)
     check_count(min_leaf, "min_leaf", least=1)
-    check_positive(theta_cap, "theta_cap")
+    check_positive(max_lam, "max_lam")
     rows, L = TrainingRows.on_cpu(X, Y), Y.shape[1]
     nodes = Nodes.room_for(len(rows.X), min_leaf)
     own = NodeRankings(np.zeros((len(nodes.feature), L), np.int64), np.zeros(len(nodes.feature)))
-    votes, ranks, spread = rows.votes.numpy(), rows.ranks.numpy(), Spread.up_to(theta_cap, L)
+    votes, ranks, spread = rows.votes.numpy(), rows.ranks.numpy(), Spread.up_to(max_lam, L)
     n = grow_by_spread(rows.features, rows.by_feature.copy(), votes, ranks, min_leaf, spread, nodes, own)
     nodes, own = nodes.first(n), NodeRankings(own.order[:n], own.loss[:n])
     nodes = nodes._replace(feature=_cut_back(nodes, own, n_clusters))

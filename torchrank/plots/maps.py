@@ -34,7 +34,7 @@ def plot_map(
     (Schölkopf, Smola and Müller, Neural Computation 10, 1998).
 
     Args:
-        K: ``(m, m)`` symmetric Gram matrix; it is centerd here.
+        K: ``(m, m)`` symmetric Gram matrix; it is centered here.
         labels: ``(m,)`` clusters, shown by color and marker.
         weights: ``(m,)``, how often each ranking was observed; the area of its point.
         neighbors: ``(m, m)``; points that are neighbors are joined. For total rankings ``kendall_distance(X) == 1``
@@ -86,14 +86,14 @@ def _host(weights: Any) -> Any:
 def principal_points(gram: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates ``(m, 2)`` on the first two components of the weighted sample, and their shares of its variance.
 
-    With centerd kernel C, shares p and an eigenpair of ``diag(p)^(1/2) C diag(p)^(1/2)`` the coordinates are
+    With centered kernel C, shares p and an eigenpair of ``diag(p)^(1/2) C diag(p)^(1/2)`` the coordinates are
     ``C diag(p)^(1/2) u / sqrt(value)``; the sign is such that the largest is positive.
     """
     p = counts / counts.sum()
     means = gram @ p
-    centerd = gram - means - means[:, None] + means @ p
+    centered = gram - means - means[:, None] + means @ p
     root = np.sqrt(p)
-    symmetric = root[:, None] * (centerd + centerd.T) / 2 * root
+    symmetric = root[:, None] * (centered + centered.T) / 2 * root
     total, m = max(float(np.trace(symmetric)), 0.0), len(gram)
     if m <= _DENSE or total == 0:
         values, vectors = eigh(symmetric, subset_by_index=[m - 2, m - 1])
@@ -102,7 +102,7 @@ def principal_points(gram: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, 
     largest_first = np.argsort(-values)
     values, vectors = values[largest_first], vectors[:, largest_first]
     spread = values > 1e-12 * max(total, float(np.abs(gram).max()))  # the others are rounding
-    points = centerd @ (root[:, None] * vectors) / np.sqrt(np.where(spread, values, 1)) * spread
+    points = centered @ (root[:, None] * vectors) / np.sqrt(np.where(spread, values, 1)) * spread
     signs = np.sign(points[np.abs(points).argmax(axis=0), [0, 1]])
     return points * np.where(signs == 0, 1, signs), np.where(spread, values, 0) / (total or 1)
 

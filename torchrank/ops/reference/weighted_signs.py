@@ -12,7 +12,7 @@ def weighted_signs(
     y: Tensor,  # (b, m2, n)
     workspace: int,  # bytes
 ) -> Tensor:
-    """Sum ``sign(x_i - x_j) (u_i - u_j)`` over pairs i < j ranked in both, u being the centerd mid-ranks of y.
+    """Sum ``sign(x_i - x_j) (u_i - u_j)`` over pairs i < j ranked in both, u being the centered mid-ranks of y.
 
     Returns:
         ``(b, m, m2)`` int64.
