@@ -16,3 +16,8 @@ class Evidence:
     reason: str  # why it ended: "tolerance", "max_iter", or what else the kind of fit says
 
     __repr__ = short_repr
+
+    @classmethod
+    def closed_form(cls, *losses: float) -> "Evidence":
+        """That of a fit without iterations."""
+        return cls(objective=(), losses=losses, n_iter=0, converged=True, reason="closed form")

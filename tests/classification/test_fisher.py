@@ -85,7 +85,8 @@ def test_gradients_through_the_solve(ridge_on, threshold):
 def test_module_with_a_rank_kernel():
     X, new = torch.from_numpy(TRAIN), torch.from_numpy(NEW)
     kernel = KendallKernel()
-    model = KernelFisherDiscriminant(kernel, X, n_classes=3, ridge=0.2).fit(THREE)
+    model = KernelFisherDiscriminant(kernel, X, n_classes=3, ridge=0.2)
+    model.fit(THREE)
     found = fisher_discriminant(kernel(X), THREE, ridge=0.2).decision(kernel(new, X))
     torch.testing.assert_close(model(new), found, rtol=1e-12, atol=1e-12)
     assert torch.equal(model.predict(new), found.argmax(1))
@@ -104,7 +105,8 @@ def test_training_samples_given_stay_as_they_are_when_a_state_is_loaded():
 
 def test_module_in_single_precision():
     X, new = torch.from_numpy(TRAIN), torch.from_numpy(NEW)
-    model = KernelFisherDiscriminant(KendallKernel(), X, ridge=1.0).fit(TWO)  # duals of about 1
+    model = KernelFisherDiscriminant(KendallKernel(), X, ridge=1.0)  # duals of about 1
+    model.fit(TWO)
     expected = model(new)
     model.float()
     torch.testing.assert_close(model(new.float()), expected, rtol=1e-5, atol=1e-6)

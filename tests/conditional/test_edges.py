@@ -295,19 +295,19 @@ def test_stopped_iterations_carry_no_gradient():
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
-        ({"edges": [[0, 6]]}, ValueError, r"edges\[0, 1\] is 6; end nodes are numbered 0 to 5"),
-        ({"edges": [[-1, 0]]}, ValueError, r"edges\[0, 0\] is -1; start nodes"),
-        ({"edges": [[0, 1, 2]]}, ValueError, r"edges has shape \(1, 3\); expected \(edges, 2\)"),
-        ({"edges": [[0.0, 1.0]]}, TypeError, "edges has dtype torch.float64; node indices are integers"),
-        ({"y": [1.0, 2.0]}, ValueError, r"y has shape \(2,\); expected \(1,\), one label for each edge"),
-        ({"y": [math.nan]}, ValueError, r"y\[0\] is nan; labels must be finite; leave out edges without a label"),
+        ({"edges": [[0, 6]]}, ValueError, r"edges\[0, 1\] is 6"),
+        ({"edges": [[-1, 0]]}, ValueError, r"edges\[0, 0\] is -1"),
+        ({"edges": [[0, 1, 2]]}, ValueError, r"edges has shape \(1, 3\)"),
+        ({"edges": [[0.0, 1.0]]}, TypeError, r"edges has dtype torch.float64"),
+        ({"y": [1.0, 2.0]}, ValueError, r"y has shape \(2,\)"),
+        ({"y": [math.nan]}, ValueError, r"y\[0\] is nan"),
         ({"lam": -0.5}, ValueError, "lam has the value -0.5"),
-        ({"lam": [1.0, 2.0]}, ValueError, r"lam has shape \(2,\); expected one number"),
-        ({"method": "minres"}, ValueError, "method='minres' is unknown; choose one of 'cg', 'bicgstab'"),
-        ({"loss": "hinge"}, ValueError, "loss='hinge' is unknown"),
-        ({"max_iter": 0}, ValueError, "max_iter=0 is too small"),
-        ({"tol": -1.0}, ValueError, "tol=-1.0 is out of range"),
-        ({"patience": 0}, ValueError, "patience=0 is too small"),
+        ({"lam": [1.0, 2.0]}, ValueError, r"lam has shape \(2,\)"),
+        ({"method": "minres"}, ValueError, "method='minres'"),
+        ({"loss": "hinge"}, ValueError, "loss='hinge'"),
+        ({"max_iter": 0}, ValueError, "max_iter=0"),
+        ({"tol": -1.0}, ValueError, r"tol=-1.0"),
+        ({"patience": 0}, ValueError, "patience=0"),
         ({"warm_start": [1.0, 2.0]}, ValueError, r"warm_start has shape \(2,\)"),
         ({"validation": ([[0, 9]], [1.0])}, ValueError, r"validation\[0\]\[0, 1\] is 9"),
     ],
@@ -319,7 +319,7 @@ def test_bad_input_is_named(changed, error, message):
 
 
 def test_an_iteration_has_one_output():
-    with pytest.raises(ValueError, match=r"F has shape \(2, 3, 3\); an iteration solves for one output at a time"):
+    with pytest.raises(ValueError, match=r"F has shape \(2, 3, 3\)"):
         kron_iterative_rls(np.eye(3), None, np.zeros((2, 3, 3)), 1.0)
 
 
@@ -356,7 +356,7 @@ def test_two_sets_of_nodes_need_two_kernels():
 
 
 def test_validation_of_another_kind_is_named():
-    with pytest.raises(TypeError, match="validation is int; expected"):
+    with pytest.raises(TypeError, match="validation is int"):
         kron_edge_rls(np.eye(2), None, [(0, 1)], [1.0], 1.0, validation=5)
 
 

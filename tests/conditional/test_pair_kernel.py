@@ -107,11 +107,9 @@ def test_refuses_a_relation_between_two_sets_of_nodes_and_bad_edges():
     K = torch.eye(2)
     with pytest.raises(ValueError, match="relation='symmetric' needs one set of nodes"):
         PairKernel(K, torch.eye(3), relation="symmetric")
-    with pytest.raises(
-        ValueError, match="relation='mutual' is unknown; choose one of 'ordinary', 'symmetric', 'reciprocal'"
-    ):
+    with pytest.raises(ValueError, match="relation='mutual'"):
         PairKernel(K, relation="mutual")
-    with pytest.raises(ValueError, match=r"in_edges\[1, 0\] is 2; start nodes are numbered 0 to 1"):
+    with pytest.raises(ValueError, match=r"in_edges\[1, 0\] is 2"):
         PairKernel(K, out_edges=[[0, 1]], in_edges=[[0, 1], [2, 0]])
 
 
@@ -119,12 +117,12 @@ def test_operator_between_edges_takes_numpy_and_names_wrong_weights():
     K = random_kernel(4, 4, 1).numpy()
     block = PairKernel(K, out_edges=[(0, 1), (3, 3)], in_edges=[(2, 0)])
     np.testing.assert_allclose(block @ np.array([2.0]), 2 * np.array([K[0, 2] * K[1, 0], K[3, 2] * K[3, 0]]))
-    with pytest.raises(ValueError, match=r"F has shape \(2,\); expected \(..., 1\), a weight for each of in_edges"):
+    with pytest.raises(ValueError, match=r"F has shape \(2,\)"):
         block @ np.ones(2)
 
 
 def test_shapes_are_checked():
-    with pytest.raises(ValueError, match=r"F has shape \(2, 3\); expected \(..., 2, 2\)"):
+    with pytest.raises(ValueError, match=r"F has shape \(2, 3\)"):
         PairKernel(np.eye(2)).matmul(np.ones((2, 3)))
     for project in (symmetrize, antisymmetrize):
         with pytest.raises(ValueError, match="the same nodes as rows and columns"):

@@ -60,11 +60,14 @@ def fitted_mm_pl(V: Any, X: Any) -> Any:
 
 
 def voted_by_pairs(X: Any, z: Any) -> Any:
-    return tr.TopScoringPairs(k=3).fit(X, z)(X)
+    model = tr.TopScoringPairs(k=3)
+    model.fit(X, z)
+    return model(X)
 
 
 def fisher_decisions(X: Any, z: Any) -> Any:
-    model = tr.KernelFisherDiscriminant(tr.KendallKernel(), X).fit(z)
+    model = tr.KernelFisherDiscriminant(tr.KendallKernel(), X)
+    model.fit(z)
     return model(X), model.predict(X)
 
 

@@ -104,7 +104,7 @@ def test_cap_of_the_pruned_tree():
         np.testing.assert_array_equal(model.model_.threshold, expected.threshold)
         leaves.add(expected.n_leaves)
     assert len(leaves) == 2
-    with pytest.raises(ValueError, match="max_lam=0 is out of range"):
+    with pytest.raises(ValueError, match="max_lam=0"):
         RankTree(3, method="pruned", max_lam=0).fit(data.X, data.Y)
 
 
@@ -158,13 +158,13 @@ def test_bad_input():
         OneRank().fit(np.where(data.X > 2, NAN, data.X), data.Y)
     with pytest.raises(ValueError, match="requires y to be passed"):
         OneRank().fit(data.X, None)
-    with pytest.raises(ValueError, match="method='x' is unknown"):
+    with pytest.raises(ValueError, match="method='x'"):
         RankTree(method="x").fit(data.X, data.Y)
-    with pytest.raises(ValueError, match=r"validation_fraction=1.0 is out of range"):
+    with pytest.raises(ValueError, match=r"validation_fraction=1.0"):
         RankTree(validation_fraction=1.0).fit(data.X, data.Y)
-    with pytest.raises(ValueError, match="prediction='x' is unknown"):
+    with pytest.raises(ValueError, match="prediction='x'"):
         MMPL(2, prediction="x").fit(data.X, data.Y)
-    with pytest.raises(ValueError, match=r"missing=\['topk'\] is unknown"):
+    with pytest.raises(ValueError, match=r"missing=\['topk'\]"):
         MMPL(2, missing=["topk"]).fit(data.X, data.Y)
     tied = data.Y.copy()
     tied[4, :2] = 3.5

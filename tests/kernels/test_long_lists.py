@@ -99,18 +99,18 @@ def test_layouts_without_warnings():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: partial_kendall_gram([[0, 5]], n_items=5), ValueError, "orders has 5 at row 0, place 1; expected"),
+        (lambda: partial_kendall_gram([[0, 5]], n_items=5), ValueError, "orders has 5 at row 0, place 1"),
         (lambda: partial_kendall_gram([[0]], [[1, 1]], n_items=5), ValueError, "orders_y lists item 1 twice in row 0"),
-        (lambda: partial_kendall_gram([[0]], n_items=1), ValueError, "n_items=1 is too small"),
+        (lambda: partial_kendall_gram([[0]], n_items=1), ValueError, "n_items=1"),
         (
             lambda: partial_kendall_gram([[0]], n_items=5, missing="best"),
             ValueError,
-            "missing='best' is unknown; choose one of 'interleaving'",
+            "missing='best'",
         ),
         (
             lambda: partial_kendall_gram([[0]], n_items=5, missing=["topk"] * 2),
             ValueError,
-            "missing has 2 words; expected one",
+            "missing has 2 words",
         ),
         (lambda: partial_kendall_gram([[0]], n_items=5, missing=[["topk"]]), ValueError, r"missing has shape \(1, 1\)"),
         (
@@ -123,8 +123,8 @@ def test_layouts_without_warnings():
             ValueError,
             "pass missing_y for those of",
         ),
-        (lambda: partial_kendall_gram([[0]], n_items=2**64), ValueError, "n_items=18446744073709551616 is too large"),
-        (lambda: partial_kendall_gram([[0]], n_items=5, workspace=0), ValueError, "workspace=0 is too small"),
+        (lambda: partial_kendall_gram([[0]], n_items=2**64), ValueError, "n_items=18446744073709551616"),
+        (lambda: partial_kendall_gram([[0]], n_items=5, workspace=0), ValueError, "workspace=0"),
         (lambda: partial_kendall_gram(np.array([[0.5]]), n_items=5), TypeError, "orders has dtype"),
         (lambda: partial_kendall_gram([[0]], n_items=5, variant="c"), ValueError, "variant='c'"),
     ],

@@ -162,22 +162,22 @@ def test_kinds_broadcast_over_batch_dimensions():
     [
         (
             lambda X: kendall_gram(X, missing=["topk"]),
-            "missing has 1 words; expected one word, or one for each of 2",
+            "missing has 1 words",
         ),
-        (lambda X: kendall_gram(X, missing=["topk", "x"]), "missing has 'x' for row 1; a word for each"),
+        (lambda X: kendall_gram(X, missing=["topk", "x"]), "missing has 'x' for row 1"),
         (
             lambda X: kendall_gram(X, X, missing="topk", missing_y="best"),
-            "missing='best' is unknown; choose one of 'raise'",
+            "missing='best'",
         ),
         (
             lambda X: kendall_gram(X, missing=[["topk", "topk"], ["topk", None]]),
-            r"missing has None for row \(1, 1\); a word",
+            r"missing has None for row \(1, 1\)",
         ),
         (
             lambda X: kendall_gram(X, missing=[["topk", "topk"], ["topk"]]),
             "missing has rows of different leng",
         ),
-        (lambda X: kendall_gram(X, missing=torch.ones(2)), "missing has 1.0 for row 0; a word for"),
+        (lambda X: kendall_gram(X, missing=torch.ones(2)), r"missing has 1.0 for row 0"),
         (
             lambda X: kendall_gram(np.stack([X, X]), missing=[["topk", "topk"]] * 3),
             r"batch dimensions \(3,\) of missing and \(3,\) of missing_y do not broadcast with \(2,\)",
@@ -185,7 +185,7 @@ def test_kinds_broadcast_over_batch_dimensions():
         (lambda X: kendall_gram(X, missing="topk", missing_y="topk"), "missing_y is for Y, which is None"),
         (
             lambda X: kendall_gram(X, X, missing=["topk", "topk"]),
-            "missing has a word for each row of X; pass missing_y",
+            "missing has a word for each row of X",
         ),
         (lambda X: kendall_gram(X, X, missing="pairwise", missing_y="topk"), "do not go together: 'pairwise'"),
         (lambda X: kendall_gram(X, X, missing="topk", missing_y="raise"), "Y has NaN"),

@@ -156,30 +156,30 @@ def test_ties_are_for_borda_and_not_for_plackett_luce():
     Y[30, 1] = Y[30, 0]
     kmeans_then_rank(X, Y, 3, generator=seeded(0))
     naive_kmeans(X, Y, 3, generator=seeded(0))
-    with pytest.raises(ValueError, match="Y ties items 0 and 1 in row 30; Plackett-Luce has no ties"):
+    with pytest.raises(ValueError, match="Y ties items 0 and 1 in row 30"):
         kmeans_then_rank(X, Y, 3, center="plackett-luce", generator=seeded(0))
 
 
 def test_bad_input():
     X, Y, _ = blobs()
-    with pytest.raises(ValueError, match="center='x' is unknown"):
+    with pytest.raises(ValueError, match="center='x'"):
         kmeans_then_rank(X, Y, 3, center="x")
-    with pytest.raises(ValueError, match="method='x' is unknown"):
+    with pytest.raises(ValueError, match="method='x'"):
         rank_clustering_tree(X, Y, 3, method="x")
-    with pytest.raises(ValueError, match="n_clusters=0 is too small"):
+    with pytest.raises(ValueError, match="n_clusters=0"):
         naive_kmeans(X, Y, 0)
     for baseline in (kmeans_then_rank, naive_kmeans):
-        with pytest.raises(ValueError, match="n_init=0 is too small"):
+        with pytest.raises(ValueError, match="n_init=0"):
             baseline(X, Y, 2, n_init=0)
         with pytest.raises(ValueError, match="squared distances overflow"):
             baseline(X + 1e200, Y, 2)
-    with pytest.raises(ValueError, match=r"X has shape \(.*, 1\); expected \(N, 2\) features"):
+    with pytest.raises(ValueError, match=r"X has shape \(.*, 1\)"):
         kmeans_then_rank(X, Y, 3, generator=seeded(0)).predict(X[:, :1])
     bad = X.clone()
     bad[4, 0] = NAN
     fits = [lambda X: one_rank(X, Y), *(lambda X, f=f: f(X, Y, 3) for f in (kmeans_then_rank, naive_kmeans))]
     for use in (*fits, lambda X: rank_clustering_tree(X, Y, 3), one_rank(X, Y).predict):
-        with pytest.raises(ValueError, match="X has nan at row 4, feature 0; features must be finite"):
+        with pytest.raises(ValueError, match="X has nan at row 4, feature 0"):
             use(bad)
 
 

@@ -306,7 +306,7 @@ def test_constant_and_unscaled_features():
     X[:, 1] = 1e4 * X[:, 0] ** 2
     with pytest.warns(UserWarning, match="standard deviations of the features run from .*: scale the features first"):
         fitted(X, Y)
-    with pytest.warns(UserWarning, match="the features of any two rows differ by .*e-300 at most; .*: scale the"):
+    with pytest.warns(UserWarning, match=r"the features of any two rows differ by .*e-300 at most"):
         fitted(1e-300 * X[:, :1], Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -337,7 +337,7 @@ def test_features_far_from_zero():
 def test_features_that_are_not_finite(bad):
     X, Y = random_rows()
     X[3, 1] = bad
-    with pytest.raises(ValueError, match=f"X has {bad} at row 3, feature 1; features must be finite"):
+    with pytest.raises(ValueError, match=f"X has {bad} at row 3, feature 1"):
         fitted(X, Y)
 
 
@@ -347,17 +347,17 @@ def test_other_bad_input():
         fitted(X, torch.full_like(Y, NAN))
     with pytest.raises(ValueError, match=r"X has shape \(40, 2\) and Y \(39, 4\)"):
         fitted(X, Y[:-1])
-    with pytest.raises(TypeError, match=r"X has dtype torch.int64; expected floating-point features"):
+    with pytest.raises(TypeError, match=r"X has dtype torch.int64"):
         fitted(X.long(), Y)
-    with pytest.raises(TypeError, match=r"Y is ndarray; expected a tensor \(torchrank.estimators take arrays\)"):
+    with pytest.raises(TypeError, match="Y is ndarray"):
         fitted(X, Y.numpy())
     with pytest.raises(ValueError, match=r"validation X has shape \(40, 2\) and validation Y \(39, 4\)"):
         fitted(X, Y, validation=(X, Y[:-1]))
-    with pytest.raises(ValueError, match="validation X has 1 columns and X 2; expected as many"):
+    with pytest.raises(ValueError, match="validation X has 1 columns and X 2"):
         fitted(X, Y, validation=(X[:, :1], Y))
-    with pytest.raises(ValueError, match=r"X has features up to 1e\+200 at row 0; squared distances overflow"):
+    with pytest.raises(ValueError, match=r"X has features up to 1e\+200 at row 0"):
         fitted(torch.full_like(X, 1e200), Y)
-    with pytest.raises(TypeError, match=r"settings is dict; expected torchrank.EMSettings\(...\) or None"):
+    with pytest.raises(TypeError, match="settings is dict"):
         fitted(X, Y, {"n_updates": 5})
     Y[7, 0] = Y[7, 1]
     with pytest.raises(ValueError, match="Y ties items 0 and 1 in row 7"):
@@ -369,7 +369,7 @@ def test_other_bad_input():
     }.items():
         with pytest.raises(ValueError, match=message):
             EMSettings(**{change: "x"})
-    with pytest.raises(ValueError, match=r"rate=0 is out of range"):
+    with pytest.raises(ValueError, match="rate=0"):
         EMSettings(rate=0)
-    with pytest.raises(ValueError, match=r"sigma=-1 is out of range"):
+    with pytest.raises(ValueError, match="sigma=-1"):
         EMSettings(sigma=-1)

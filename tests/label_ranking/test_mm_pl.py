@@ -247,11 +247,11 @@ def test_anyones_optimizer_raises_the_likelihood():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_labels": 1}, "n_labels=1 is too small"),
-        ({"n_clusters": 0}, "n_clusters=0 is too small"),
-        ({"n_prototypes": 0}, "n_prototypes=0 is too small"),
-        ({"sigma": 0.0}, "sigma=0.0 is out of range"),
-        ({"sigma": NAN}, "sigma=nan is out of range"),
+        ({"n_labels": 1}, "n_labels=1"),
+        ({"n_clusters": 0}, "n_clusters=0"),
+        ({"n_prototypes": 0}, "n_prototypes=0"),
+        ({"sigma": 0.0}, r"sigma=0.0"),
+        ({"sigma": NAN}, "sigma=nan"),
     ],
 )
 def test_sizes_are_checked(change, message):
@@ -269,26 +269,26 @@ def test_meta_device_gives_shapes():
 
 def test_shapes_and_ties_are_refused():
     X, Y, model = random_problem()
-    with pytest.raises(ValueError, match=r"X has shape \(7, 2\); expected \(N, 3\) features"):
+    with pytest.raises(ValueError, match=r"X has shape \(7, 2\)"):
         model(X[:, :2])
     far = X.clone()
     far[2, 1] = math.inf
     for use in (model, model.predict, lambda features: model.log_prob(features, Y)):
-        with pytest.raises(ValueError, match="X has inf at row 2, feature 1; features must be finite"):
+        with pytest.raises(ValueError, match="X has inf at row 2, feature 1"):
             use(far)
-    with pytest.raises(ValueError, match=r"Y has shape \(7, 3\); expected \(N, 4\) scores"):
+    with pytest.raises(ValueError, match=r"Y has shape \(7, 3\)"):
         model.log_prob(X, Y[:, :3])
     for use in (model.log_prob, model.responsibilities):
-        with pytest.raises(ValueError, match="X has 1 rows and Y 7; expected a ranking for each row of features"):
+        with pytest.raises(ValueError, match="X has 1 rows and Y 7"):
             use(X[:1], Y)
-    with pytest.raises(TypeError, match=r"X is ndarray; expected a tensor \(torchrank.estimators take arrays\)"):
+    with pytest.raises(TypeError, match="X is ndarray"):
         model(X.numpy())
-    with pytest.raises(TypeError, match=r"X has dtype torch.float64 and the model torch.float32; pass X.to"):
+    with pytest.raises(TypeError, match=r"X has dtype torch.float64 and the model torch.float32"):
         random_problem()[2].float().log_prob(X, Y)
-    with pytest.raises(ValueError, match=r"X has features up to 1e\+200 at row 4; squared distances overflow"):
+    with pytest.raises(ValueError, match=r"X has features up to 1e\+200 at row 4"):
         model(X.index_fill(0, torch.tensor(4), 1e200))
     Y[2, 3] = Y[2, 1]
-    with pytest.raises(ValueError, match="Y ties items 1 and 3 in row 2; Plackett-Luce has no ties: break them"):
+    with pytest.raises(ValueError, match="Y ties items 1 and 3 in row 2"):
         model.log_prob(X, Y)
     for missing, kind, message in (
         ("x", ValueError, "missing='x' is unknown; choose one of 'interleaving', 'topk'"),

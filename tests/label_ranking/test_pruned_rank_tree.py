@@ -80,12 +80,12 @@ def test_fewer_rows_than_two_leaves_need():
 
 def test_bad_input():
     X, Y = random_rows()
-    with pytest.raises(ValueError, match=r"max_lam=0 is out of range"):
+    with pytest.raises(ValueError, match="max_lam=0"):
         pruned_rank_tree(X, Y, 2, max_lam=0)
-    with pytest.raises(ValueError, match="n_clusters=0 is too small"):
+    with pytest.raises(ValueError, match="n_clusters=0"):
         pruned_rank_tree(X, Y, 0)
-    with pytest.raises(ValueError, match="min_leaf=0 is too small"):
+    with pytest.raises(ValueError, match="min_leaf=0"):
         pruned_rank_tree(X, Y, 2, min_leaf=0)
     X[3, 1] = NAN
-    with pytest.raises(ValueError, match="X has nan at row 3, feature 1; features must be finite"):
+    with pytest.raises(ValueError, match="X has nan at row 3, feature 1"):
         pruned_rank_tree(X, Y, 2)

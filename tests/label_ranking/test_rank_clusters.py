@@ -95,7 +95,7 @@ def test_features_too_large_for_distances_matter_where_there_is_a_choice(K):
 
 @pytest.mark.parametrize("fit", [kmeans_then_rank, naive_kmeans, rank_clustering_tree])
 def test_no_clusters_at_all(fit):
-    with pytest.raises(ValueError, match="n_clusters=0 is too small"):
+    with pytest.raises(ValueError, match="n_clusters=0"):
         fit(torch.zeros(2, 1), torch.tensor([[1.0, 2.0], [2.0, 1.0]]), 0)
 
 

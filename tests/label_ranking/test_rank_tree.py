@@ -141,12 +141,12 @@ def test_bad_input():
     X, Y = random_rows()
     with pytest.raises(ValueError, match=r"X has shape \(40, 2\) and Y \(39, 4\)"):
         rank_tree(X, Y[1:], 3)
-    with pytest.raises(ValueError, match="validation X has 1 columns and X 2; expected as many"):
+    with pytest.raises(ValueError, match="validation X has 1 columns and X 2"):
         rank_tree(X, Y, 3, validation=(X[:, :1], Y))
     bad = X.clone()
     bad[2, 1] = NAN
     for use in (lambda features: rank_tree(features, Y, 3), rank_tree(X, Y, 3, generator=seeded(0)).predict):
-        with pytest.raises(ValueError, match="X has nan at row 2, feature 1; features must be finite"):
+        with pytest.raises(ValueError, match="X has nan at row 2, feature 1"):
             use(bad)
     for tree in (
         rank_tree(X, Y, 3, generator=seeded(0)),
@@ -155,11 +155,11 @@ def test_bad_input():
     ):
         assert tree.n_features == 2
         for features in (X[:, :1], torch.cat([X, X], dim=1), X[0]):
-            message = rf"X has shape \({features.shape[0]},.*\); expected \(N, 2\) features"
+            message = rf"X has shape \({features.shape[0]},.*\)"
             for use in (tree.predict, tree.predict_cluster, tree.leaves):
                 with pytest.raises(ValueError, match=message):
                     use(features)
-    with pytest.raises(TypeError, match="X is list; expected a tensor"):
+    with pytest.raises(TypeError, match="X is list"):
         tree.predict(X.tolist())
     with pytest.raises(ValueError, match="no row that ranks two labels differently"):
         rank_tree(X, torch.ones_like(Y), 3)

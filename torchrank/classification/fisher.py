@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from torchrank.classification.labels import class_numbers, decided_class
+from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, check_symmetric
 from torchrank.linalg.precision import KeepsPrecision, kernel_values
 from torchrank.rankings.arrays import Matrix
@@ -217,12 +218,16 @@ class KernelFisherDiscriminant(KeepsPrecision):
         )
 
     @torch.no_grad()
-    def fit(self, y: Any) -> "KernelFisherDiscriminant":
-        """Solve for class numbers ``(m,)`` of the training samples and keep the discriminant functions."""
+    def fit(self, y: Any) -> Evidence:
+        """Solve for class numbers ``(m,)`` of the training samples and keep the discriminant functions.
+
+        Returns:
+            Evidence of a closed form, without iterations and without a loss.
+        """
         discriminant = self.solve(y)
         self.duals.copy_(discriminant.duals)
         self.offsets.copy_(discriminant.offsets)
-        return self
+        return Evidence.closed_form()
 
     def class_scores(self, X: Tensor, discriminant: FisherDiscriminant | None = None) -> Tensor:
         """Discriminant functions ``(m2, n_classes)`` at ``(m2, d)``: those of :meth:`solve`, or the fitted ones."""

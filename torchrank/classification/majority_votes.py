@@ -13,6 +13,7 @@ from torchrank.classification.pair_scores import (
     top_scoring_pairs,
     vote_margins,
 )
+from torchrank.evidence import Evidence
 from torchrank.linalg.precision import KeepsPrecision
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_scores, check_choice, check_count
@@ -50,8 +51,12 @@ class TopScoringPairs(KeepsPrecision):
             self.register_buffer(name, torch.zeros(shape, dtype=dtype))
 
     @torch.no_grad()
-    def fit(self, X: Tensor, y: Any, *, progress: bool = False) -> "TopScoringPairs":
-        """Choose the pairs for samples ``(m, n)`` with class numbers ``(m,)``; each class needs a sample."""
+    def fit(self, X: Tensor, y: Any, *, progress: bool = False) -> Evidence:
+        """Choose the pairs for samples ``(m, n)`` with class numbers ``(m,)``; each class needs a sample.
+
+        Returns:
+            Evidence of a closed form: there is nothing to iterate, and no loss.
+        """
         X, _ = as_scores(X)
         labels = class_numbers(y, len(X), self.n_classes, X.device)[0]
         for row, (first, second) in enumerate(class_pairs(self.n_classes)):
@@ -61,7 +66,7 @@ class TopScoringPairs(KeepsPrecision):
             )
             for name, part in found._asdict().items():
                 getattr(self, name)[row] = part
-        return self
+        return Evidence.closed_form()
 
     def forward(self, X: Tensor) -> Tensor:
         """Decision values of samples ``(m, n)``: ``(m,)`` float64, positive for class 1, or ``(m, n_classes)``.

@@ -24,17 +24,11 @@ from torchrank.conditional.arguments import (
 )
 from torchrank.conditional.descriptions import DIRECTION, K_END, K_START, LABELS, LAM, LOSS, NEW_K_END, NEW_K_START
 from torchrank.conditional.relations import check_relation, part_of
-from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, centered_eigh, kron_matmul, psd_eigh
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
 EXCLUDES = ("edge", "start", "end", "query")
-
-
-def closed_form_evidence(loss: float) -> Evidence:
-    """Of a fit without iterations, by the loss that it came to."""
-    return Evidence(objective=(), losses=(loss,), n_iter=0, converged=True, reason="closed form")
 
 
 @isolated

@@ -19,7 +19,7 @@ from torchrank.conditional.arguments import (
 )
 from torchrank.conditional.descriptions import DIRECTION, LOSS, RELATION
 from torchrank.conditional.edges import solve_edges
-from torchrank.conditional.eigen import KroneckerEigh, closed_form_evidence
+from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.conditional.krylov import IterativeFit
 from torchrank.conditional.relations import check_relation
 from torchrank.evidence import Evidence
@@ -140,7 +140,7 @@ class KroneckerRLS(KeepsPrecision):
         solver = self._solver()
         solver.solve(real_tensor(F, "F").to(solver.K_start), self.lam)
         self.duals.copy_(solver.pair_duals)
-        return closed_form_evidence(float(solver.training_loss()))
+        return Evidence.closed_form(float(solver.training_loss()))
 
     @torch.no_grad()
     def fit_edges(self, edges: Array, y: Array, **options: Any) -> IterativeFit:

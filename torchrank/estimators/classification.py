@@ -80,7 +80,8 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
             X, y = check_scores(self, X, y, remedy=COMPLETE)
             self.classes_, numbers = encode_classes(y)
             module = TopScoringPairsModule(self.k, n_classes=len(self.classes_), disjoint=self.disjoint)
-            self.model_ = module.fit(as_scores(X)[0], numbers, progress=bool(self.verbose))
+            module.fit(as_scores(X)[0], numbers, progress=bool(self.verbose))
+            self.model_ = module
             self.pairs_ = torch.stack([self.model_.above, self.model_.below], dim=2).numpy()
             self.scores_ = self.model_.score.numpy()
         return self

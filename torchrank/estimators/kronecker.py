@@ -15,9 +15,8 @@ from torchrank.conditional import FitState, KroneckerEigh
 from torchrank.conditional.arguments import checked_double
 from torchrank.conditional.descriptions import DIRECTION, LOSS, RELATION
 from torchrank.conditional.edges import solve_edges
-from torchrank.conditional.eigen import closed_form_evidence
 from torchrank.estimators.border import ENCODE, check_features
-from torchrank.estimators.fitting import all_or_nothing
+from torchrank.estimators.fitting import all_or_nothing, keep_evidence
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
 from torchrank.evidence import Evidence
 from torchrank.metrics import concordance_index
@@ -27,7 +26,6 @@ from torchrank.rankings.validate import check_choice
 
 NUMBER = "a node is its row in nodes, counted from 0; pandas.Index(names).get_indexer(column) finds rows by name"
 SOLVERS = ("auto", "eigen", "cg", "bicgstab")
-EVIDENCE = ("objective", "losses", "n_iter", "converged", "reason")
 SHARED = {
     "kernel": (
         "node kernel: a name that ``sklearn.metrics.pairwise.pairwise_kernels`` knows, a function of ``(r, d)`` and"
@@ -206,7 +204,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         if F is not None:
             solver = self._solver(graph)
             solver.solve(F, alphas)
-            self._keep(closed_form_evidence(float(solver.training_loss()[-1])))
+            keep_evidence(self, Evidence.closed_form(float(solver.training_loss()[-1])))
             return solver.pair_duals
         K_start, K_end = self._training_kernels(graph)
         start = checked_double(K_start, "the kernel of start nodes")
@@ -229,12 +227,8 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
                     callback=partial(_show_iteration, bar) if progress else None,
                 )
             weights[i] = fit.pair_duals
-            self._keep(fit)
+            keep_evidence(self, fit)
         return weights
-
-    def _keep(self, evidence: Evidence) -> None:
-        for name in EVIDENCE:
-            setattr(self, f"{name}_", getattr(evidence, name))
 
     def _predict_graph(self, graph: Graph, pair_duals: np.ndarray) -> np.ndarray:
         """Scores ``(..., q)`` by weights ``(..., m, n)``."""
