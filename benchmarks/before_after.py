@@ -28,6 +28,26 @@ CASES = {  # setup of X, and the public call
     "pair_counts 1,000 x 100": ("torch.randn(1000, 100)", "torchrank.pair_counts(X)"),
     "topk 500 x 100": ("torch.randn(500, 100)", 'torchrank.kendall_gram(X, missing="topk")'),
     "smoothed_kendall_gram 300 x 100": ("torch.randn(300, 100)", "torchrank.smoothed_kendall_gram(X, window=1.0)"),
+    "borda 5,000 x 20": ("torch.randn(5000, 20)", "torchrank.borda(X)"),
+    "kemeny 500 x 10": ("torch.randn(500, 10)", "torchrank.kemeny(X)"),
+    "fit_mallows 5,000 x 10": ("torch.randn(5000, 10)", "torchrank.fit_mallows(X)"),
+    "fit_plackett_luce 1,000 x 10": ("torch.randn(1000, 10)", "torchrank.fit_plackett_luce(X)"),
+    "KernelKMeans 1,000 x 10": (
+        "torch.randn(1000, 10)",
+        "torchrank.KernelKMeans(3, n_init=3).fit(X, generator=torch.Generator().manual_seed(0))",
+    ),
+    "RankingKMeans 1,000 x 8": (
+        "torch.randn(1000, 8)",
+        "torchrank.RankingKMeans(3, n_init=3).fit(X, generator=torch.Generator().manual_seed(0))",
+    ),
+    "MallowsMixture 1,000 x 6": (
+        "torch.randn(1000, 6)",
+        "torchrank.MallowsMixture(6, 2, n_init=3).fit(X, generator=torch.Generator().manual_seed(0))",
+    ),
+    "top_scoring_pairs 100 x 1,000": (
+        "torch.randn(100, 1000)",
+        "torchrank.top_scoring_pairs(X, torch.arange(100) % 2, 3)",
+    ),
     "10,000 pairs of rankings of 100 items": (
         "torch.randn(10000, 1, 100)",
         "torchrank.kendall_gram(X, X.flip(-1))",
