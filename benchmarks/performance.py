@@ -44,7 +44,8 @@ def rows_of(name: str, run: str) -> Rows:
         report = json.loads((RESULTS / f"gpu_check-{run}.json").read_text())
         return [{"environment": report["environment"]}, report["parts"]]
     path = RESULTS / f"{_FILES.get(name, name)}.jsonl"
-    rows = [row for row in map(json.loads, path.read_text().splitlines()) if row["run"] == run]
+    text = path.read_text().replace("centres", "centers")  # rows are never rewritten; older ones spell it so
+    rows = [row for row in map(json.loads, text.splitlines()) if row["run"] == run]
     if not rows:
         raise ValueError(f"{path.name} has no run {run}")
     return rows

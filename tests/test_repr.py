@@ -58,7 +58,7 @@ def test_a_long_fit_is_one_line():
     X = np.random.default_rng(0).permuted(np.tile(np.arange(20.0), (3000, 1)), axis=1)
     fit = torchrank.fit_plackett_luce(X)
     assert len(repr(fit)) < 300
-    assert f"n_iter={fit.n_iter}, converged=True)" in repr(fit)
+    assert f"n_iter={fit.n_iter}, converged=True, reason='tolerance')" in repr(fit)
 
 
 def test_a_tree_is_one_line():

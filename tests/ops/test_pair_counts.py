@@ -121,7 +121,7 @@ def test_counts_beyond_int32_at_identical_and_reversed_rankings(engine, n):
 
 
 def test_reference_returns_int64_beyond_int32(monkeypatch):
-    monkeypatch.setattr(reference.pair_counts, "score_dtype", lambda n: torch.int64)
+    monkeypatch.setattr(reference.pair_counts, "pair_dtype", lambda n: torch.int64)
     x = rankings("tied", 1, 3, 9)
     score, both = reference.pair_counts.pair_counts(x, None, True, WORKSPACE)
     assert score.dtype == both.dtype == torch.int64

@@ -9,6 +9,7 @@ from torchrank.clustering.lloyd import Clusters, Geometry, masses, shares_of
 
 _ROUNDING = 1e-12  # relative error that squared distances can have
 _MANY_NUMBERS = 2**20  # of features: up to here, adding all is faster than finding out which points have moved
+_FEW_CLUSTERS = 16  # up to which products and tables of all points are faster
 _BLOCK = 2**17  # distances that stay in a processor's cache
 
 
@@ -62,6 +63,8 @@ class FeatureGeometry(Geometry):
 
     def _sums(self, labels: Tensor, n_clusters: int) -> Tensor:
         """Weighted sums ``(s, c, d)`` of the points of each cluster."""
+        if n_clusters <= _FEW_CLUSTERS:
+            return shares_of(labels, n_clusters, self.weights) @ self.features
         (s, _), d = labels.shape, self.features.shape[1]
         points = self.features * self.weights[:, None]
         cluster = (labels + n_clusters * torch.arange(s)[:, None]).reshape(-1)
@@ -82,8 +85,10 @@ class FeatureGeometry(Geometry):
         return (self.diagonal - 2 * products + centers.square().sum(-1, keepdim=True)).clamp_(min=0)
 
     def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
-        """The nearest centers, by blocks of points: a table of all distances is slower than what it is made of."""
+        """The nearest centers; of many by blocks of points, since a table of all distances takes longer than they do."""
         s, c, d = centers.shape
+        if c <= _FEW_CLUSTERS:
+            return super().nearest(centers, filled)
         offset = (centers.square().sum(-1) / 2).masked_fill(~filled, math.inf).reshape(-1)
         flat, (m, _) = centers.reshape(-1, d).mT, self.features.shape
         labels, cost = torch.empty((m, s), dtype=torch.int64, device=flat.device), flat.new_empty((m, s))

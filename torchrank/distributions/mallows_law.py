@@ -10,11 +10,13 @@ They hold for every concentration, 0 and negative ones among them.
 and has the Langevin function coth(t) - 1/t as its derivative.
 """
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor
 
 _MOST_STEPS = 200  # far more than halving an interval of float64 down to neighbors takes
-_SAME = 4 * torch.finfo(torch.float64).eps
+_LAST_STEP = 1e-8  # beside lam: after a step of Newton's method the error is about its square
 MOST_LAM = 50.0  # beyond, rankings other than the center hardly have a probability
 _NEAR = 0.5  # below, series in t^2; they converge for |t| < pi
 
@@ -70,22 +72,45 @@ def lam_of_mean_distance(
     Those under which n items have these expected distances, by Newton's method for their logarithm, within bounds that
     close in; 0 where a mean is n(n-1)/4 or more, and ``max_lam`` where no smaller concentration is close enough.
     """
-    least = mean_distance(mean.new_tensor(max_lam), n)
-    capped = (mean <= least) | (mean == 0)  # which may be the same number, where the least one underflows
+    capped = (mean <= _least_mean(n, max_lam)) | (mean == 0)  # which may be one number, where the least underflows
     flat = mean >= n * (n - 1) / 4
     low, high = torch.zeros_like(mean), torch.full_like(mean, max_lam)
     lam = (torch.ones_like(mean) if start is None else start).clamp(0, max_lam)
     for _ in range(_MOST_STEPS):
-        expected = mean_distance(lam, n)  # falls as lam grows, exponentially in the end
+        expected, variance = _moments(lam, n)  # the mean falls as lam grows, exponentially in the end
         low, high = torch.where(expected > mean, lam, low), torch.where(expected > mean, high, lam)
-        newton = lam + (expected / mean).log() * expected / variance_distance(lam, n)
-        following = torch.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
-        settled = (following - lam).abs() <= _SAME * lam.clamp(min=1)  # below 1 the mean tells no more digits
+        step = (expected / mean).log() * expected / variance
+        inside = (lam + step >= low) & (lam + step <= high)
+        following = torch.where(inside, lam + step, (low + high) / 2)
+        settled = inside & (step.abs() <= _LAST_STEP * lam.clamp(min=1))
         lam = following
         if bool((settled | capped | flat).all()):
             break
     lam = torch.where(flat, 0, lam)
     return torch.where(capped, max_lam, lam)
+
+
+@lru_cache(maxsize=64)
+def _least_mean(n: int, lam: float) -> float:
+    return float(mean_distance(torch.tensor(lam, dtype=torch.float64, device="cpu"), n))
+
+
+def _moments(lam: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """Mean and variance of the distance for ``lam`` of at least 0, at once; of the variance some digits may be lost."""
+    j = torch.arange(
+        1, n + 1, dtype=lam.dtype, device=lam.device
+    )  # the terms of 1, which others are compared with, are 0
+    near = lam < 1
+    t, a = j * torch.where(near, lam / 2, 0)[..., None], j * torch.where(near, 1, lam)[..., None]
+    langevin, b = _langevin(t), 1 / a.expm1()
+    # L' = 1 - L^2 - 2 L / t, which is 1/3 at 0
+    slope = torch.where(t > 0, 1 - langevin.square() - 2 * langevin / t.clamp(min=1e-300), 1 / 3)
+    near_mean = n * (n - 1) / 4 + (langevin[..., :1] - j * langevin).sum(dim=-1) / 2
+    near_variance = (j.square() * slope - slope[..., :1]).sum(dim=-1) / 4
+    squares = b * (1 + b)
+    far_mean = (b[..., :1] - j * b).sum(dim=-1)
+    far_variance = (squares[..., :1] - j.square() * squares).sum(dim=-1)
+    return torch.where(near, near_mean, far_mean), torch.where(near, near_variance, far_variance)
 
 
 def _prepare(lam: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
