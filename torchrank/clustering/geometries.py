@@ -85,7 +85,7 @@ class FeatureGeometry(Geometry):
         return (self.diagonal - 2 * products + centers.square().sum(-1, keepdim=True)).clamp_(min=0)
 
     def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
-        """The nearest centers; of many by blocks of points, since a table of all distances takes longer than they do."""
+        """The nearest centers; of many by blocks of points, since a table of all distances takes longer."""
         s, c, d = centers.shape
         if c <= _FEW_CLUSTERS:
             return super().nearest(centers, filled)
