@@ -125,7 +125,7 @@ def kemeny_of_preferences(
         total: ``(...)`` sum of the weights of the rankings that these come from, of which tolerances are shares; None
             means the largest weight of any pair, which is less where rankings tie items or leave them out.
         method: as for :func:`kemeny`.
-        time_limit: see there.
+        time_limit: seconds for the linear-ordering programs of one matrix, greater than 0; may be infinite.
 
     Returns:
         :class:`KemenyRanking` of tensors.

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from torchrank._docs import shares_arguments
+from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry, means, rounding_of
 from torchrank.clustering.lloyd import KMeansFit, check_clustering, labels_of_all, lloyd, nearest_centers, start_labels
 from torchrank.clustering.points import (
@@ -30,6 +32,7 @@ from torchrank.rankings.validate import Scores, check_positive
 
 
 @isolated
+@shares_arguments(ARGUMENTS)
 class KernelKMeans(GrowingBuffers, nn.Module):
     r"""Kernel k-means on rankings, or on any Gram matrix.
 
@@ -60,10 +63,9 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         n_clusters: c.
         kernel: a kernel module such as :class:`torchrank.MallowsKernel`, a function ``kernel(X, Y)``, or "precomputed",
             for which methods take Gram matrices in place of rankings. None means :class:`torchrank.KendallKernel`.
-        init: "k-means++" or "random" (the paper's: every different row draws a label), or labels ``(m,)`` or
-            ``(starts, m)`` of all rows, from 0 to c - 1, of which equal rows take that of the first of them.
-        n_init: starts, of which the best is kept.
-        max_iter: most iterations of a start.
+        init: {init}
+        n_init: {n_init}
+        max_iter: {max_iter}
 
     Attributes:
         rankings: ``(u, n)`` the different training rankings; no columns for a precomputed kernel.
@@ -115,10 +117,9 @@ class KernelKMeans(GrowingBuffers, nn.Module):
 
         Args:
             X: ``(m, n)`` rankings or, for a precomputed kernel, their Gram matrix ``(m, m)``.
-            weights: ``(m,)`` how much each row counts, at least 0; None means 1 each. An integer weight is the same as
-                that many equal rows.
-            generator: source of the random starts.
-            progress: show a progress bar of the starts, with the iteration and the best objective.
+            weights: {weights}
+            generator: {generator}
+            progress: {progress}
 
         Returns:
             The labels of all rows, and how they were reached.

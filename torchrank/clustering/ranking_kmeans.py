@@ -5,6 +5,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from torchrank._docs import shares_arguments
+from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved
 from torchrank.clustering.lloyd import (
     Clusters,
@@ -31,6 +33,7 @@ _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
 
 
 @isolated
+@shares_arguments(ARGUMENTS)
 class RankingKMeans(GrowingBuffers, nn.Module):
     r"""k-means in which every cluster has a central ranking, and costs are pairs of items.
 
@@ -50,10 +53,9 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         n_clusters: c.
         center: "kemeny", "borda" or "copeland".
         missing: "raise" refuses unranked items, "pairwise" lets pairs with them cost nothing.
-        init: "k-means++" or "random" (every different row draws a label), or labels ``(m,)`` or ``(starts, m)`` of
-            all rows, from 0 to c - 1, of which equal rows take that of the first of them.
-        n_init: starts, of which the best is kept.
-        max_iter: most iterations of a start.
+        init: {init}
+        n_init: {n_init}
+        max_iter: {max_iter}
 
     Attributes:
         centers: ``(c, n)`` central rankings, int64 scores from 0 to n - 1, larger = preferred.
@@ -99,8 +101,8 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         Args:
             X: ``(m, n)`` rankings.
             weights: ``(m,)`` how much each counts, at least 0; None means 1 each.
-            generator: source of the random starts.
-            progress: show a progress bar of the starts, with the iteration and the best objective.
+            generator: {generator}
+            progress: {progress}
 
         Returns:
             The labels of all rows, and how they were reached. The objective counts weighted pairs of items.

@@ -66,9 +66,9 @@ def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None =
     """Mean of :func:`silhouette_samples`, weighted.
 
     Args:
-        distances: as for :func:`silhouette_samples`, as are the others.
-        labels: see there.
-        weights: see there.
+        distances: ``(m, m)`` distances, symmetric, 0 on the diagonal.
+        labels: ``(m,)`` integers, the cluster of each row.
+        weights: ``(m,)`` how much each row counts, at least 0; None means 1 each.
 
     Returns:
         From -1 to 1, larger = clusters further apart.

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from torchrank._docs import shares_arguments
+from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import GramGeometry, means
 from torchrank.clustering.points import (
     Kernel,
@@ -50,6 +52,7 @@ class _Points(NamedTuple):
 
 
 @isolated
+@shares_arguments(ARGUMENTS)
 class KernelGaussianMixture(Mixture):
     r"""Mixture of isotropic Gaussian densities of rankings' feature vectors.
 
@@ -77,11 +80,10 @@ class KernelGaussianMixture(Mixture):
             :class:`torchrank.KendallKernel`.
         dimension: d; None means n(n-1)/2, for the Kendall kernel of complete rankings only.
         max_lam: largest concentration, for kernels whose values are of order 1.
-        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
-            all rows, from 0 to c - 1, of which equal rows take that of the first of them.
-        n_init: starts, of which the best is kept.
-        tol: EM ends when no more than this is left to gain per unit of weight, as far as the last gains tell.
-        max_iter: most iterations.
+        init: {init}
+        n_init: {n_init}
+        tol: {tol}
+        max_iter: {max_iter}
 
     Attributes:
         rankings: ``(u, n)`` the different training rankings; no columns for a precomputed kernel.

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from torchrank._docs import shares_arguments
+from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares
@@ -31,6 +33,7 @@ class KernelMallowsParameters(NamedTuple):
 
 
 @isolated
+@shares_arguments(ARGUMENTS)
 class KernelMallowsMixture(Mixture):
     r"""Mixture of kernel Mallows distributions on total rankings of up to 7 items.
 
@@ -56,11 +59,10 @@ class KernelMallowsMixture(Mixture):
         n_items: n, from 2 to 7.
         n_components: c.
         ridge: strength of the penalty on theta, above 0.
-        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
-            all rows, from 0 to c - 1, of which equal rows take that of the first of them.
-        n_init: starts, of which the best is kept.
-        tol: EM ends when no more than this is left to gain per unit of weight, as far as the last gains tell.
-        max_iter: most iterations.
+        init: {init}
+        n_init: {n_init}
+        tol: {tol}
+        max_iter: {max_iter}
 
     Attributes:
         theta: parameter ``(c, n(n-1)/2)``, in the order of ``torch.triu_indices(n, n, 1)``.

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from torchrank._docs import shares_arguments
+from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
@@ -26,6 +28,7 @@ class MallowsParameters(NamedTuple):
 
 
 @isolated
+@shares_arguments(ARGUMENTS)
 class MallowsMixture(Mixture):
     r"""Mixture of Mallows distributions on total rankings of n items.
 
@@ -48,11 +51,10 @@ class MallowsMixture(Mixture):
         n_components: c.
         center: "kemeny", "borda" or "copeland": how centers are found.
         max_lam: largest concentration, above 0.
-        init: "k-means++" seeds or "random" memberships to start from, or labels ``(m,)`` or ``(starts, m)`` of
-            all rows, from 0 to c - 1, of which equal rows take that of the first of them.
-        n_init: starts, of which the best is kept.
-        tol: EM ends when no more than this is left to gain per unit of weight, as far as the last gains tell.
-        max_iter: most iterations.
+        init: {init}
+        n_init: {n_init}
+        tol: {tol}
+        max_iter: {max_iter}
 
     Attributes:
         centers: ``(c, n)`` central rankings, int64 scores from 0 to n - 1, larger = preferred.

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from torchrank._docs import shares_arguments
 from torchrank._warnings import warn
+from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry
 from torchrank.clustering.lloyd import check_clustering, start_labels
 from torchrank.clustering.points import Groups
@@ -49,6 +51,7 @@ class Rows(NamedTuple):
 
 
 @isolated
+@shares_arguments(ARGUMENTS)
 class Mixture(GrowingBuffers, ABC):
     r"""A mixture :math:`f(x) = \sum_j p_j f_j(x)`, trained by expectation-maximization or by gradients.
 
@@ -184,10 +187,9 @@ class Mixture(GrowingBuffers, ABC):
 
         Args:
             X: ``(m, n)`` rankings, or what the subclass says.
-            weights: ``(m,)`` how much each counts, at least 0; None means 1 each. An integer weight is the same as that
-                many equal rows. Their scale changes the log-likelihoods, and neither parameters nor iterations.
-            generator: source of the random starts.
-            progress: show a progress bar of the starts, with the iteration and the best objective.
+            weights: {weights} Their scale changes the log-likelihoods, and neither parameters nor iterations.
+            generator: {generator}
+            progress: {progress}
 
         Returns:
             How it went.
