@@ -68,7 +68,7 @@ def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None =
     Args:
         distances: ``(m, m)`` distances, symmetric, 0 on the diagonal.
         labels: ``(m,)`` integers, the cluster of each row.
-        weights: ``(m,)`` how much each row counts, at least 0; None means 1 each.
+        weights: ``(m,)`` how many equal rows each stands for; None means 1 each.
 
     Returns:
         From -1 to 1, larger = clusters further apart.
