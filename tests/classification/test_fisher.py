@@ -98,7 +98,8 @@ def test_module_with_a_rank_kernel():
 
 def test_training_samples_given_stay_as_they_are_when_a_state_is_loaded():
     given = torch.zeros(12, 4, dtype=torch.float64)
-    fitted = KernelFisherDiscriminant(KendallKernel(), torch.from_numpy(TRAIN)).fit(TWO)
+    fitted = KernelFisherDiscriminant(KendallKernel(), torch.from_numpy(TRAIN))
+    fitted.fit(TWO)
     KernelFisherDiscriminant(KendallKernel(), given).load_state_dict(fitted.state_dict())
     assert not given.any()
 
