@@ -6,6 +6,8 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.svm import SVC
 
 import torchrank as tr
 from torchrank import aggregation, classification
@@ -143,7 +145,7 @@ def test_unranked_items_are_refused_once_more_where_they_were_allowed():
         tr.rank(HOLES)
     with pytest.raises(ValueError, match="X has NaN"):
         tr.rank(rankings, "raise")
-    with pytest.raises(ValueError, match="missing of X"):
+    with pytest.raises(ValueError, match="X was ranked with missing='pairwise'"):
         tr.borda(tr.rank(HOLES, "pairwise"))
 
 
@@ -236,3 +238,44 @@ def test_on_cuda():
 
 def test_scores_of_an_order():
     assert scores_of_order(torch.tensor([[2, 0, 1]])).tolist() == [[2.0, 1.0, 3.0]]
+
+
+def test_scikit_learn_cuts_folds():
+    y = np.arange(14) % 2
+    machine, rankings = SVC(kernel=tr.KendallKernel()), tr.rank(TIED)
+    assert cross_val_score(machine, rankings, y, cv=3).tolist() == cross_val_score(machine, TIED, y, cv=3).tolist()
+    train, test = train_test_split(rankings, random_state=0)
+    assert (type(train), len(train) + len(test)) == (tr.Rankings, 14)
+
+
+@pytest.mark.parametrize("rows", [slice(None, None, -1), [], np.array([1, 2], np.int16), np.array(3), torch.tensor(3)])
+def test_other_indices_are_those_of_arrays(rows):
+    rows_of_array = np.asarray(rows, dtype=int) if isinstance(rows, list) else rows
+    places = np.atleast_1d(np.arange(14)[rows_of_array])
+    same(tr.rank(TIED)[rows].ranks, tr.rank(TIED).ranks[torch.from_numpy(places.copy())])
+
+
+@pytest.mark.parametrize("row", [14, -15, [0, 99]])
+def test_rows_that_are_not_there(row):
+    with pytest.raises(IndexError):
+        tr.rank(TIED)[row]
+
+
+def test_what_rankings_say_reaches_kernels_and_learners():
+    rankings = tr.rank(HOLES, "topk")
+    same(tr.KendallKernel()(rankings), tr.kendall_gram(HOLES, missing="topk"))
+    same(tr.KendallKernel(missing="pairwise")(rankings), tr.kendall_gram(HOLES, missing="pairwise"))
+    assert len(tr.KernelKMeans(2).fit(rankings, generator=torch.Generator().manual_seed(0)).labels) == 14
+    assert len(tr.RankingKMeans(2).fit(tr.rank(HOLES, "pairwise")).labels) == 14
+    untied = np.where(np.isnan(HOLES), np.nan, TOTAL)
+    features, labels = torch.from_numpy(RNG.normal(size=(14, 2))), torch.from_numpy(untied)
+    model = tr.MMPL(2, 6, 2, 2, dtype=torch.float64)
+    same(model.log_prob(features, tr.rank(labels, "topk")), model.log_prob(features, labels, missing="topk"))
+    same(model.log_prob(features, tr.rank(labels, WORDS)), model.log_prob(features, labels, missing=WORDS))
+    with pytest.raises(ValueError, match="expected one word, or one for each ranking"):
+        model.log_prob(features, labels, missing=[WORDS])
+
+
+def test_rankings_are_no_features():
+    with pytest.raises(TypeError, match="X are prepared rankings, which are no features"):
+        tr.rank_tree(tr.rank(TIED), torch.from_numpy(TOTAL), 2)

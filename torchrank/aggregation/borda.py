@@ -33,7 +33,8 @@ def borda(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) 
     others share the mean of the rest.
 
     Args:
-        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked.
+        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked; or prepared
+            rankings, :func:`torchrank.rank`.
         weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Batch dimensions broadcast with
             those of ``X``: weights ``(k, m)`` of one set of rankings give k central rankings.
         missing: what unranked items mean: "raise" (an error; the default for scores), "interleaving" (anything) or

@@ -18,7 +18,8 @@ def copeland(
     two, or say nothing of them, count for neither (Copeland, A reasonable social welfare function, 1951).
 
     Args:
-        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked.
+        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked; or prepared
+            rankings, :func:`torchrank.rank`.
         weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Their scale does not matter. Batch
             dimensions broadcast with those of ``X``.
         missing: what unranked items mean, as for :func:`torchrank.aggregation.pair_preferences`: "raise", "pairwise",

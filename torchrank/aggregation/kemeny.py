@@ -63,7 +63,8 @@ def kemeny(
     optimal, and the only one, is part of the answer.
 
     Args:
-        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked.
+        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked; or prepared
+            rankings, :func:`torchrank.rank`.
         weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Batch dimensions broadcast with
             those of ``X``: weights ``(k, m)`` of one set of rankings give k central rankings.
         missing: what unranked items mean, as for :func:`torchrank.aggregation.pair_preferences`: "raise", "pairwise",

@@ -25,7 +25,8 @@ def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: Missi
     """Weight of the rankings that prefer item i to item j, for all pairs of items.
 
     Args:
-        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked.
+        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked; or prepared
+            rankings, :func:`torchrank.rank`.
         weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Batch dimensions broadcast with
             those of ``X``: weights ``(k, m)`` of one set of rankings give k matrices.
         missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.

@@ -13,6 +13,7 @@ from torchrank.linalg import as_double, check_symmetric
 from torchrank.linalg.precision import KeepsPrecision, kernel_values
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import as_gram, check_choice, check_count, check_number
 
 RIDGES = ("kernel", "scatter")
@@ -197,6 +198,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
         _check_ridge(ridge)
         self.kernel, self.n_classes, self.ridge_on, self.threshold = kernel, n_classes, ridge_on, threshold
         self.log_ridge = nn.Parameter(torch.tensor(math.log(ridge), dtype=torch.float64))
+        x_train = x_train.as_scores() if isinstance(x_train, Rankings) else x_train
         self.register_buffer("x_train", x_train.clone())  # loading a state writes into it
         self.register_buffer("duals", torch.zeros(len(x_train), n_classes, dtype=torch.float64, device=x_train.device))
         self.register_buffer("offsets", torch.zeros(n_classes, dtype=torch.float64, device=x_train.device))

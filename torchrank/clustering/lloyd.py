@@ -16,7 +16,7 @@ from torchrank._warnings import warn, warn_not_converged
 from torchrank.clustering.points import Groups
 from torchrank.evidence import Evidence
 from torchrank.rankings.arrays import Matrix, as_tensor
-from torchrank.rankings.validate import check_choice, check_count
+from torchrank.rankings.validate import check_choice, check_count, check_generator
 
 INITS = ("k-means++", "random")
 _BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x rows stay below
@@ -123,6 +123,7 @@ def start_labels(
     SODA 2007), and gives every point to its nearest seed. Of labels ``(m,)`` or ``(s, m)`` of all rows a point gets
     that of the first row of its group.
     """
+    check_generator(generator)
     weights, m = geometry.weights, len(geometry.weights)
     if not isinstance(init, str):
         return _given_labels(init, len(groups.counted), n_clusters).to(weights.device)[:, groups.first]

@@ -178,15 +178,15 @@ def explicit_features(kernel: Kernel, X: Points) -> Tensor | None:
         return None
     if isinstance(kernel, KendallKernel) and isinstance(X, Rankings):
         complete = X.complete or X.known().complete
-        return torch.as_tensor(kendall_features(X, variant=_variant(kernel))) if complete else None
+        return torch.as_tensor(kendall_features(X, variant=_variant(kernel, X))) if complete else None
     if isinstance(kernel, SmoothedKendallKernel) and isinstance(X, Tensor):
         return as_double(smoothed_features(X, window=kernel.window, noise=kernel.noise))
     return None
 
 
-def _variant(kernel: KendallKernel) -> str:
+def _variant(kernel: KendallKernel, X: Rankings) -> str:
     """The variant that the kernel has for complete rankings."""
-    return kernel.variant or ("a" if kernel.missing in PARTIAL else "b")
+    return kernel.variant or ("a" if (kernel.missing or X.missing) in PARTIAL else "b")
 
 
 def checked_gram(K: Matrix, name: str = "K") -> tuple[Tensor, Origin]:

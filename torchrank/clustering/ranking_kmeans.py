@@ -29,6 +29,7 @@ from torchrank.rankings.pairs import discordant_with_centers, pair_signs
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import Scores, check_choice
 
+_LEGAL = ("raise", "pairwise")
 _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
 
 
@@ -52,7 +53,8 @@ class RankingKMeans(GrowingBuffers, nn.Module):
     Args:
         n_clusters: c.
         center: "kemeny", "borda" or "copeland".
-        missing: "raise" refuses unranked items, "pairwise" lets pairs with them cost nothing.
+        missing: "raise" refuses unranked items, "pairwise" lets pairs with them cost nothing; None leaves it to
+            prepared rankings, and is "raise" for scores.
         init: {init}
         n_init: {n_init}
         max_iter: {max_iter}
@@ -73,7 +75,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         n_clusters: int,
         *,
         center: str = "kemeny",
-        missing: str = "raise",
+        missing: str | None = None,
         init: str | Matrix = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
@@ -81,7 +83,8 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         super().__init__()
         check_clustering(n_clusters, init, n_init, max_iter)
         check_choice(center, "center", CENTERS)
-        check_choice(missing, "missing", ("raise", "pairwise"))
+        if missing is not None:
+            check_choice(missing, "missing", _LEGAL)
         self.n_clusters, self.center, self.missing = n_clusters, center, missing
         self.init, self.n_init, self.max_iter = init, n_init, max_iter
         self.register_growing(centers=torch.empty((n_clusters, 0), dtype=torch.int64))
@@ -147,7 +150,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         )
 
     def _ranks(self, X: Scores) -> Rankings:
-        rankings = as_rankings(X, missing=self.missing, remedy=_REMEDY)
+        rankings = as_rankings(X, missing=self.missing, remedy=_REMEDY, legal=_LEGAL)
         if rankings.ndim != 2:
             raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix")
         return rankings

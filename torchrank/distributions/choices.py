@@ -125,7 +125,7 @@ def mm_update(
     worths: Tensor,  # (..., n) those of the statistics
     prior: float = 0.0,
 ) -> Tensor:
-    r"""One step of Hunter's minorisation-maximization (Ann. Statist. 32(1), 2004), never downhill.
+    r"""One step of Hunter's minorization-maximization (Ann. Statist. 32(1), 2004), never downhill.
 
     .. math:: v_c \leftarrow \frac{w_c + \alpha}{r_c + n \alpha / \sum_b v_b}
 

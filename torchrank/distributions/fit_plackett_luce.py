@@ -23,7 +23,7 @@ from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.missing import Missing
+from torchrank.rankings.missing import Missing, refuse_batches
 from torchrank.rankings.validate import (
     Scores,
     as_weights,
@@ -92,7 +92,7 @@ def fit_plackett_luce(
 
             Or one of the last two for each ranking, ``(m,)``.
         prior: :math:`\alpha`, at least 0, in the unit of the weights: multiply both to change the unit.
-        method: "newton", or "mm" for Hunter's minorisation-maximization, whose steps cost less and need no n x n
+        method: "newton", or "mm" for Hunter's minorization-maximization, whose steps cost less and need no n x n
             matrix, but are many more.
         tol: stop when no derivative in a logit exceeds ``tol`` times the sum of weights.
         max_iter: steps at most.
@@ -123,6 +123,7 @@ def fit_plackett_luce(
     rankings = as_rankings(X, missing=missing, remedy=REMEDY, legal=MISSING)
     if rankings.ndim != 2:
         raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix (rankings, items)")
+    refuse_batches(rankings.meaning, "missing")
     weight = as_weights(weights, rankings.ranks).detach()
     if weight.ndim != 1:
         raise ValueError(f"weights has shape {tuple(weight.shape)}; expected one weight for each ranking")

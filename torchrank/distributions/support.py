@@ -9,6 +9,7 @@ from torch.distributions import Distribution, constraints
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.derivatives import on_values
+from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import refuse_ties
 
@@ -47,6 +48,7 @@ class RankingDistribution(Distribution):
 
     def ranks_of(self, value: Tensor, remedy: str, ties_remedy: str) -> Tensor:
         """Dense ranks ``(..., n)`` of ``value``, checked; ``remedy`` is that for unranked items, or "allow"."""
+        value = value.as_scores() if isinstance(value, Rankings) else value
         if not isinstance(value, Tensor):
             raise TypeError(f"value is {type(value).__name__}; expected a tensor of scores, torch.as_tensor(value)")
         value, _ = as_tensor(value, "value", "scores that are real numbers")

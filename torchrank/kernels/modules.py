@@ -22,6 +22,7 @@ from torchrank.rankings.arrays import Matrix, as_array
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MISSING
 from torchrank.rankings.noises import NOISES
+from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_count, check_positive
 
 
@@ -78,7 +79,8 @@ class KendallKernel(RankKernel):
 
     Args:
         variant: "a" or "b"; None is the function's default, "b", and "a" for "interleaving" and "topk".
-        missing: "raise", "interleaving", "topk" or "pairwise".
+        missing: "raise", "interleaving", "topk" or "pairwise"; None leaves it to prepared rankings, and is "raise" for
+            scores.
         method: "auto", "signs", "inversions" or "reference".
 
     Raises:
@@ -87,7 +89,7 @@ class KendallKernel(RankKernel):
 
     _settings = ("variant", "missing", "method")
 
-    def __init__(self, *, variant: str | None = None, missing: str = "raise", method: str = "auto") -> None:
+    def __init__(self, *, variant: str | None = None, missing: str | None = None, method: str = "auto") -> None:
         super().__init__()
         if variant is not None:
             check_choice(variant, "variant", VARIANTS)
@@ -110,7 +112,8 @@ class MallowsKernel(RankKernel):
         lam: concentration to start from, greater than 0.
         tie_penalty: cost of a pair tied in exactly one ranking, at least 1/4.
         normalize: count distances as shares of all pairs.
-        missing: "raise", "interleaving", "topk" or "pairwise".
+        missing: "raise", "interleaving", "topk" or "pairwise"; None leaves it to prepared rankings, and is "raise" for
+            scores.
         method: "auto", "signs", "inversions" or "reference".
 
     Raises:
@@ -125,7 +128,7 @@ class MallowsKernel(RankKernel):
         lam: float = 1.0,
         tie_penalty: float = 0.25,
         normalize: bool = False,
-        missing: str = "raise",
+        missing: str | None = None,
         method: str = "auto",
     ) -> None:
         super().__init__()
@@ -291,6 +294,7 @@ class MultivariateKernel(RankKernel):
                 f"{name} is one matrix; pass a list of parts, or construct the kernel with sizes=[n_1, ..., n_p]"
             )
         sizes = self.sizes
+        X = X.as_scores() if isinstance(X, Rankings) else X
         if X.shape[-1] != sum(sizes):
             raise ValueError(f"{name} has {X.shape[-1]} columns; sizes={sizes} needs {sum(sizes)}")
         ends = list(accumulate(sizes))
@@ -308,8 +312,9 @@ def _one_row(scores: Scores, name: str) -> Scores:
     return scores[None] if isinstance(scores, Tensor) else as_array(scores, name)[None]
 
 
-def _check_words(missing: str, method: str) -> None:
-    check_choice(missing, "missing", MISSING)
+def _check_words(missing: str | None, method: str) -> None:
+    if missing is not None:
+        check_choice(missing, "missing", MISSING)
     check_choice(method, "method", METHODS)
 
 

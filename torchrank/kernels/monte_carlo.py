@@ -24,6 +24,7 @@ from torchrank.rankings.validate import (
     check_choice,
     check_count,
     check_finite,
+    check_generator,
     check_positive,
     check_workspace,
     score_pair,
@@ -165,6 +166,7 @@ def monte_carlo_kendall_gram(
     check_choice(noise, "noise", tuple(NOISES))
     check_choice(estimator, "estimator", tuple(ESTIMATORS))
     check_count(n_samples, "n_samples", least=2 if unbiased_diagonal else 1, unit="jitters of every row")
+    check_generator(generator)
     workspace = check_workspace(workspace)
     pair = score_pair(X, Y)
     jitters = Jitters(one_window(window), noise, int(n_samples), generator)

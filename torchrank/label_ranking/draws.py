@@ -4,6 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.rankings.validate import check_generator
+
 
 def permutation(n: int, generator: torch.Generator | None, device: torch.device) -> Tensor:
     """The numbers 0 to n - 1 in random order, ``(n,)`` int64 on ``device``."""
@@ -23,4 +25,5 @@ def numpy_generator(generator: torch.Generator | None) -> np.random.Generator:
 
 
 def _source(generator: torch.Generator | None, device: torch.device) -> torch.device:
+    check_generator(generator)
     return device if generator is None else generator.device

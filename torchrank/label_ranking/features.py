@@ -14,7 +14,7 @@ def check_features(X: object, Y: object, whose: str = "") -> None:
 
     ``whose`` stands before the names in messages.
     """
-    X, Y = check_tensor(X, f"{whose}X"), check_tensor(Y, f"{whose}Y")
+    X, Y = check_tensor(X, f"{whose}X"), check_tensor(Y, f"{whose}Y", rankings=True)
     if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y) or len(X) == 0:
         shapes = f"{whose}X has shape {tuple(X.shape)} and {whose}Y {tuple(Y.shape)}"
         raise ValueError(f"{shapes}; expected (N, d) and (N, L), N > 0")
@@ -25,7 +25,7 @@ def check_features(X: object, Y: object, whose: str = "") -> None:
 
 def check_validation(X: Tensor, Y: Tensor, validation: tuple[object, object]) -> tuple[Tensor, Tensor]:
     """Raise unless ``validation`` holds other rows of the same features ``(N, d)`` and labels ``(N, L)``."""
-    others = check_tensor(validation[0], "validation X"), check_tensor(validation[1], "validation Y")
+    others = check_tensor(validation[0], "validation X"), check_tensor(validation[1], "validation Y", rankings=True)
     check_features(*others, whose="validation ")
     for name, other, own in zip("XY", others, (X, Y), strict=True):
         if other.shape[1] != own.shape[1]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torchrank.distributions.choices import log_prob
 from torchrank.label_ranking.fit import MMPLFit, fit_mixture
 from torchrank.label_ranking.gates import PrototypeMixture, log_gates, nearest
-from torchrank.label_ranking.rankings import label_choices, untied_label_ranks
+from torchrank.label_ranking.rankings import label_choices, said_of, untied_label_ranks
 from torchrank.label_ranking.settings import EMSettings
 from torchrank.rankings.features import check_distances, check_n_features, check_tensor
 from torchrank.rankings.isolation import isolated
@@ -98,28 +98,28 @@ class MMPL(nn.Module):
         """
         return log_gates(self._check_features(X), self.mixture())
 
-    def log_prob(self, X: Tensor, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
+    def log_prob(self, X: Tensor, Y: Tensor, *, missing: Missing = None) -> Tensor:
         """Log-probabilities ``(N,)`` of label rankings; equation 24, summed over labels that were ranked.
 
         Args:
             X: ``(N, d)`` features.
             Y: ``(N, L)`` scores without ties, larger = preferred, NaN = not ranked. Rows with fewer than two labels are
                 certain: 0.
-            missing: "interleaving", where unranked labels may stand anywhere (equation 13), or "topk", where they stand
-                below all ranked ones, so that they stay in the denominators; or a list or array of N such words, one a
-                row.
+            missing: what unranked labels mean: "interleaving", they may stand anywhere (equation 13), or "topk", they
+                stand below all ranked ones, so that they stay in the denominators; or a list or array of N such words,
+                one a row. None leaves it to prepared rankings, and is "interleaving" for scores.
 
         Raises:
             ValueError: ties, a number of labels other than L, features that are not finite, unknown words.
         """
         return self._joint(X, Y, missing).logsumexp(-1)
 
-    def ranking_log_probs(self, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
+    def ranking_log_probs(self, Y: Tensor, *, missing: Missing = None) -> Tensor:
         """Log-probabilities ``(N, K)`` of label rankings ``(N, L)`` in each cluster: equation 23."""
         self._check_scores(Y)
-        return log_prob(label_choices(untied_label_ranks(Y), missing), self.mixture().logits[:, None, :]).T
+        return log_prob(label_choices(untied_label_ranks(Y), said_of(Y, missing)), self.mixture().logits[:, None, :]).T
 
-    def responsibilities(self, X: Tensor, Y: Tensor, *, missing: Missing = "interleaving") -> Tensor:
+    def responsibilities(self, X: Tensor, Y: Tensor, *, missing: Missing = None) -> Tensor:
         """Probabilities ``(N, K)`` of the clusters given features and rankings: the E-step, equation 29."""
         return self._joint(X, Y, missing).softmax(-1)
 
@@ -154,7 +154,7 @@ class MMPL(nn.Module):
         Y: Tensor,
         settings: EMSettings | None = None,
         *,
-        missing: Missing = "interleaving",
+        missing: Missing = None,
         validation: tuple[Tensor, Tensor] | None = None,
         generator: torch.Generator | None = None,
         progress: bool = False,
@@ -188,7 +188,7 @@ class MMPL(nn.Module):
         K, M = len(self.logits), len(self.prototypes)
         chosen = EMSettings() if settings is None else settings
         options: dict[str, Any] = {"validation": validation, "generator": generator, "progress": progress}
-        mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=missing, **options)
+        mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=said_of(Y, missing), **options)
         self.prototypes.copy_(mixture.prototypes)
         self.membership.copy_(mixture.membership)
         self.logits.copy_(mixture.logits)
@@ -230,7 +230,7 @@ class MMPL(nn.Module):
 
     def _check_scores(self, Y: Tensor) -> None:
         L = self.logits.shape[1]
-        if check_tensor(Y, "Y").ndim != 2 or Y.shape[1] != L:
+        if check_tensor(Y, "Y", rankings=True).ndim != 2 or Y.shape[1] != L:
             raise ValueError(f"Y has shape {tuple(Y.shape)}; expected (N, {L}) scores")
 
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from torchrank.aggregation.borda import expected_sign_sums
 from torchrank.distributions.choices import Choices, choices_of
 from torchrank.ops.untied_ranks import untied_ranks
-from torchrank.rankings.missing import PARTIAL, Meaning, Missing, meaning_of
+from torchrank.rankings.missing import PARTIAL, Meaning, Missing, meaning_of, refuse_batches
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import refuse_ties
 
@@ -25,13 +25,24 @@ def untied_label_ranks(Y: Tensor | Rankings, name: str = "Y") -> Tensor:
     return untied_ranks(Y, _REMEDY, name)
 
 
-def label_meaning(ranks: Tensor, missing: Missing) -> Meaning:
+def said_of(Y: Tensor | Rankings, missing: Missing) -> Missing:
+    """``missing`` as it was said; None leaves it to prepared rankings, and is "interleaving" for scores."""
+    if missing is not None:
+        return missing
+    return Y.meaning if isinstance(Y, Rankings) and Y.missing != "raise" else "interleaving"
+
+
+def label_meaning(ranks: Tensor, missing: Missing | Meaning) -> Meaning:
     """What unranked labels mean: "interleaving", nothing, or "topk", less preferred than all ranked ones.
 
     Raises:
         ValueError: unknown words, or numbers of words that do not fit.
     """
-    return meaning_of(missing, len(ranks), "missing", ranks.device, PARTIAL)
+    if isinstance(missing, Meaning):
+        missing = missing.word if missing.topk is None else ["topk" if top else "interleaving" for top in missing.topk]
+    meaning = meaning_of(missing, len(ranks), "missing", ranks.device, PARTIAL)
+    refuse_batches(meaning, "missing")
+    return meaning
 
 
 def label_choices(ranks: Tensor, missing: Missing) -> Choices:

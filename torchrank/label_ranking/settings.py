@@ -15,7 +15,7 @@ SIGMA = 1.5  # prototype spacings
 
 @dataclass(frozen=True)
 class EMSettings:
-    """Settings of :func:`torchrank.label_ranking.fit.fit_mixture`; the defaults are what did best in experiments.
+    """Settings of :meth:`torchrank.MMPL.fit`; the defaults are what did best in experiments.
 
     Args:
         init: "cells" divides the features into as many cells as there are prototypes by K-means, and the cells into

@@ -113,7 +113,7 @@ class KernelGaussianMixture(Mixture):
         self.kernel = check_kernel(kernel)
         if dimension is not None:
             check_count(dimension, "dimension", 1)
-        elif not (isinstance(self.kernel, KendallKernel) and self.kernel.missing == "raise"):
+        elif not (isinstance(self.kernel, KendallKernel) and self.kernel.missing in (None, "raise")):
             raise ValueError(
                 "dimension is missing: only for the Kendall kernel of complete rankings is it known; pass that of the "
                 "kernel's feature space, which decides how sharply rows are told apart"

@@ -59,6 +59,7 @@ def as_rankings(
     least_dims: int = 2,
     legal: tuple[str, ...] = MISSING,
     check: bool = True,
+    word: str = "missing",
 ) -> Rankings:
     """``X`` as rankings.
 
@@ -70,6 +71,7 @@ def as_rankings(
         least_dims: fewest dimensions.
         legal: words that ``missing`` may be.
         check: whether unranked items are refused here if they have to be.
+        word: what ``missing`` is called in messages.
 
     Raises:
         ValueError, TypeError: as :func:`rank`.
@@ -77,13 +79,16 @@ def as_rankings(
     if isinstance(X, Rankings):
         rankings = X
         if missing is not None:
-            rankings = replace(X, meaning=meaning_of(missing, X.shape[-2], "missing", X.device, legal))
+            rankings = replace(X, meaning=meaning_of(missing, X.shape[-2], word, X.device, legal))
         elif rankings.missing not in legal:
-            meaning_of(rankings.missing, 0, f"missing of {name}", X.device, legal)
+            raise ValueError(
+                f"{name} was ranked with missing={rankings.missing!r}; pass {word}=, "
+                f"one of {', '.join(map(repr, legal))}"
+            )
         return refusing_unranked(rankings, name, remedy) if check else rankings
     scores, origin = as_scores(X, name, least_dims=least_dims)
     rows = scores.shape[-2] if scores.ndim > 1 else 1
-    meaning = meaning_of("raise" if missing is None else missing, rows, "missing", scores.device, legal)
+    meaning = meaning_of("raise" if missing is None else missing, rows, word, scores.device, legal)
     refused = check and meaning.word == "raise"
     ranks, strict = dense_ranks(scores, remedy if refused else "allow", name)
     return Rankings(
@@ -147,7 +152,7 @@ def rankings_of_sides(
         if x.meaning.topk is not None:
             raise ValueError("missing has a word for each row of X; pass missing_y, one word or one for each row of Y")
         missing_y = x.missing
-    y = as_rankings(Y, "Y", missing=missing_y, remedy=remedy, check=check)
+    y = as_rankings(Y, "Y", missing=missing_y, remedy=remedy, check=check, word="missing_y")
     check_sides(x.ranks, y.ranks)
     if x.missing != y.missing and "pairwise" in (x.missing, y.missing):
         raise ValueError(

@@ -9,6 +9,8 @@ from torch import Tensor
 
 from torchrank.datasets.data import RankingData
 from torchrank.rankings.arrays import as_tensor, to_numpy
+from torchrank.rankings.missing import Missing
+from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import as_scores, as_weights
 
 if TYPE_CHECKING:
@@ -120,6 +122,11 @@ def as_groups(labels: Any, m: int) -> Groups:
     values, codes = np.unique(array, return_inverse=True)
     numbers = values.dtype.kind in "biuf"
     return Groups(tuple(f"cluster {value:g}" if numbers else str(value) for value in values), codes.reshape(m))
+
+
+def said_of(X: Any, missing: Missing) -> Missing:
+    """``missing`` as it was said, or by default what prepared rankings say themselves."""
+    return X.missing if missing is None and isinstance(X, Rankings) else missing
 
 
 def as_rankings(X: Any, weights: Any = None, items: "Sequence[str] | None" = None) -> CountedRankings:

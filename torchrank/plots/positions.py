@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchrank.aggregation.borda import borda
-from torchrank.plots.axes import CountedRankings, as_array, as_groups, as_rankings, axes_or_new, new_axes
+from torchrank.plots.axes import CountedRankings, as_array, as_groups, as_rankings, axes_or_new, new_axes, said_of
 from torchrank.rankings.convert import to_positions
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
@@ -49,7 +49,7 @@ def plot_positions(
     """
     rankings = as_rankings(X, weights, items)
     n = len(rankings.items)
-    shares, order = _shares(rankings), _central_order(rankings, center, missing)
+    shares, order = _shares(rankings), _central_order(rankings, center, said_of(X, missing))
     ax = axes_or_new(ax, _size(n, 1.2))
     image = _draw(ax, shares[order], [rankings.items[item] for item in order], float(shares.max()))
     ax.figure.colorbar(image, ax=ax, label="share of rankings")
@@ -104,7 +104,7 @@ def plot_cluster_positions(
     limit = max(float(share.max()) for share in shares)
     images = []
     for code, (part, share) in enumerate(zip(parts, shares, strict=True)):
-        order = _central_order(part, middles[code], missing)
+        order = _central_order(part, middles[code], said_of(X, missing))
         images.append(_draw(panels[code], share[order], [names[item] for item in order], limit))
         panels[code].set_title(f"{groups.names[code]}: {part.weights.sum() / counts.sum():.0%} of rankings")
     label = "share of the cluster's rankings"

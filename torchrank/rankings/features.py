@@ -7,9 +7,11 @@ from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.prepared import Rankings
 
 
-def check_tensor(value: object, name: str) -> Tensor:
-    """Raise unless ``value`` is a dense tensor of real numbers, or rankings, of which the ranks come back."""
+def check_tensor(value: object, name: str, *, rankings: bool = False) -> Tensor:
+    """Raise unless ``value`` is a dense tensor of real numbers, or ``rankings``, of which the ranks come back."""
     if isinstance(value, Rankings):
+        if not rankings:
+            raise TypeError(f"{name} are prepared rankings, which are no features; pass a tensor")
         return value.ranks
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} is {type(value).__name__}; expected a tensor (torchrank.estimators take arrays)")

@@ -40,6 +40,7 @@ def meaning_of(
     Raises:
         ValueError: an unknown word, or numbers of words that do not fit.
     """
+    missing = missing.item() if getattr(missing, "shape", None) == () else missing
     if isinstance(missing, str):
         if missing not in legal:
             raise ValueError(f"{name}={missing!r} is unknown; choose one of {', '.join(map(repr, legal))}")
@@ -51,6 +52,12 @@ def meaning_of(
         raise ValueError(f"{name} has {shape[-1]} words; expected one word, or one for each of {rows} rankings")
     topk = torch.tensor(flags, dtype=torch.bool, device=device).reshape(shape)
     return Meaning("topk" if all(flags) else "interleaving", topk)
+
+
+def refuse_batches(meaning: Meaning, name: str) -> None:
+    """Raise ``ValueError`` for words with batch dimensions, where there is one set of rankings."""
+    if meaning.topk is not None and meaning.topk.ndim != 1:
+        raise ValueError(f"{name} has shape {tuple(meaning.topk.shape)}; expected one word, or one for each ranking")
 
 
 def _flags(words: Any, name: str, place: tuple[int, ...]) -> tuple[list[bool], tuple[int, ...]]:

@@ -19,8 +19,8 @@ class Rankings:
 
     It is accepted wherever scores are, but where differences of scores count. It has the shape of the scores, can be
     cut by rows as an array can, ``rankings[10:20]`` or ``rankings[indices]``, moved by ``to``, and pickled; folds of a
-    cross-validation, tiles and processes share its memory. Nothing changes it. ``numpy.asarray(rankings)`` gives its
-    ranks as scores, NaN for unranked items.
+    cross-validation, tiles and processes share its memory, and nothing in this package changes it.
+    ``numpy.asarray(rankings)`` gives its ranks as scores, NaN for unranked items.
     """
 
     ranks: Tensor  # (..., m, n) int32 dense ranks: 0 for the least preferred items, equal = tied, -1 = unranked
@@ -59,12 +59,12 @@ class Rankings:
         return (self[k : k + 1] for k in range(len(self)))
 
     def __getitem__(self, rows: Any) -> "Rankings":
-        """Some of the rankings, by a slice, indices or a mask of the first dimension."""
-        if isinstance(rows, (int, np.integer)) and self.ndim == 2:
-            rows = slice(rows, rows + 1 or None)  # a set of one ranking
-        if isinstance(rows, tuple):
-            raise IndexError(f"rankings are cut by rows alone, not by {rows!r}; rank the scores of fewer items instead")
-        rows = torch.as_tensor(rows, device=self.device) if isinstance(rows, (np.ndarray, list)) else rows
+        """Some of the rankings, by a slice, indices or a mask of the first dimension, as NumPy has them.
+
+        Raises:
+            IndexError: a row that is not there, or more than one dimension.
+        """
+        rows = self._places(rows)
         topk = self.meaning.topk
         return replace(
             self,
@@ -75,6 +75,23 @@ class Rankings:
             untied=self.untied or None,
             scores=None if self.scores is None else self.scores[rows],
         )
+
+    def _places(self, rows: Any) -> Any:
+        """An index as torch takes it; one ranking out of a set stays a set."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # so scikit-learn cuts arrays
+            rows = rows[0]
+        if isinstance(rows, tuple):
+            raise IndexError(f"rankings are cut by rows alone, not by {rows!r}; rank the scores of fewer items instead")
+        if isinstance(rows, slice) and (rows.step or 1) > 0:
+            return rows
+        rows = rows.cpu().numpy() if isinstance(rows, Tensor) else rows
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows)
+            rows = rows.astype(np.int64) if rows.size == 0 and rows.dtype != bool else rows
+        places = np.arange(len(self))[rows]  # IndexError where there is no such row
+        if places.ndim == 0:
+            return slice(int(places), int(places) + 1) if self.ndim == 2 else int(places)
+        return torch.from_numpy(places.copy()).to(self.device)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(to_numpy(self.as_scores(torch.float64)), dtype=dtype)

@@ -254,6 +254,14 @@ def refuse_ties(ranks: Tensor, name: str, remedy: str) -> None:
         raise ValueError(f"{name} ties items {first} and {second} in row {place_of(row)}; {remedy}")
 
 
+def check_generator(generator: object) -> None:
+    """Raise ``TypeError`` unless ``generator`` is one of torch's, or None."""
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise TypeError(
+            f"generator is {type(generator).__name__}; expected torch.Generator().manual_seed(...), or None"
+        )
+
+
 def place_of(row: list[int]) -> str:
     """The indices of a row as messages show them."""
     return str(row[0]) if len(row) == 1 else str(tuple(row))
