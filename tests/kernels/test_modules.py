@@ -141,7 +141,7 @@ def test_get_and_set_params():
         kernel.set_params(lam=7, tie_penalty=0.1)
     assert kernel.lam == pytest.approx(3)  # a refused change changes nothing
     assert "tie_penalty=0.5" in repr(kernel)
-    assert KendallKernel(variant="a").get_params() == {"variant": "a", "missing": "raise", "method": "auto"}
+    assert KendallKernel(variant="a").get_params() == {"variant": "a", "missing": None, "method": "auto"}
 
 
 def test_state_dict_round_trip():

@@ -167,7 +167,7 @@ def test_kinds_broadcast_over_batch_dimensions():
         (lambda X: kendall_gram(X, missing=["topk", "x"]), "missing has 'x' for row 1"),
         (
             lambda X: kendall_gram(X, X, missing="topk", missing_y="best"),
-            "missing='best'",
+            "missing_y='best'",
         ),
         (
             lambda X: kendall_gram(X, missing=[["topk", "topk"], ["topk", None]]),

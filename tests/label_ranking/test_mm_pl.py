@@ -299,7 +299,7 @@ def test_shapes_and_ties_are_refused():
         ),
         (["topk"] * 6 + ["x"], ValueError, r"missing has 'x' for row 6"),
         (torch.ones(7, dtype=torch.bool), ValueError, "missing has True for row 0"),
-        (None, ValueError, "missing=None"),
+        (5, ValueError, "missing=5"),
     ):
         with pytest.raises(kind, match=message):
             model.log_prob(X, Y[:1].expand(7, -1), missing=missing)

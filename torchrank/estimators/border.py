@@ -82,7 +82,7 @@ def _unrounded(X: Any, checked: np.ndarray) -> np.ndarray:
 def takes_unranked(kernel: Any) -> bool:
     """Whether a kernel has a rule for unranked items, or a kernel in it has one."""
     parts = kernel.modules() if isinstance(kernel, nn.Module) else [kernel]
-    return any(getattr(part, "missing", "raise") != "raise" for part in parts)
+    return any(getattr(part, "missing", "raise") not in (None, "raise") for part in parts)
 
 
 def refuse_words(table: Any, name: str, remedy: str) -> None:
