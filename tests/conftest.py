@@ -85,7 +85,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if os.environ.get("CI") != "true" or not os.environ.get("TORCHRANK_DATA") or reporter is None:
         return
     outcomes = ("passed", "failed", "skipped")  # a process of xdist has reports, but no collected tests
-    came = {outcome: [r for r in reporter.stats.get(outcome, []) if "data" in r.keywords] for outcome in outcomes}
+    came = {
+        outcome: [r for r in reporter.stats.get(outcome, []) if "data" in getattr(r, "keywords", ())]
+        for outcome in outcomes
+    }
     if came["skipped"] and not came["passed"] + came["failed"]:
         number = len(came["skipped"])
         reporter.write_line(f"CI names TORCHRANK_DATA, but all {number} tests of real data were skipped", red=True)

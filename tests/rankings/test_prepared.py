@@ -232,7 +232,7 @@ def test_no_rows():
 def test_on_cuda():
     rankings = tr.rank(torch.as_tensor(HOLES), WORDS)
     moved = rankings.to("cuda")
-    assert moved.device.type == "cuda"
+    assert moved.ranks.device.type == "cuda"
     torch.testing.assert_close(tr.kendall_gram(moved).cpu(), tr.kendall_gram(rankings), rtol=0, atol=1e-15)
 
 

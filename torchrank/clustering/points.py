@@ -95,7 +95,11 @@ def kernel_diagonal(kernel: Kernel, X: Points) -> Tensor:
     """k(x, x) of every row, ``(m,)`` float64, from small diagonal blocks of the Gram matrix."""
     starts = range(0, len(X), _DIAGONAL_BLOCK)
     blocks = [as_double(gram(kernel, X[start : start + _DIAGONAL_BLOCK]).diagonal()) for start in starts]
-    return torch.cat(blocks) if blocks else torch.zeros(0, dtype=torch.float64, device=X.device)
+    return (
+        torch.cat(blocks)
+        if blocks
+        else torch.zeros(0, dtype=torch.float64, device=(X.ranks if isinstance(X, Rankings) else X).device)
+    )
 
 
 def given_diagonal(diagonal: Matrix, rows: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.missing import Missing, refuse_batches
+from torchrank.rankings.missing import Meaning, Missing, refuse_batches
 from torchrank.rankings.validate import (
     Scores,
     as_weights,
@@ -133,7 +133,7 @@ def fit_plackett_luce(
         refuse_ties(ranks, "X", UNTIED)
         used = weight > 0
         topk = rankings.meaning.topk
-        choices = choices_of(ranks[used], rankings.meaning._replace(topk=None if topk is None else topk[used]))
+        choices = choices_of(ranks[used], Meaning(rankings.meaning.word, None if topk is None else topk[used]))
         if prior == 0:
             refuse_no_maximum(choices)
         problem = _Problem(_in_blocks(choices, weight[used]), float(prior))

@@ -80,7 +80,7 @@ def _sides(pair: Pair) -> tuple[Side, Side | None, tuple[int, ...]]:
 def _expected_sides(pair: Pair) -> tuple[Side, Side | None, tuple[int, ...]]:
     """The same with what unranked items mean in each row, of which words may have batch dimensions of their own."""
     x, y = pair.X, pair.Y or pair.X
-    tops = [side.meaning.topk_rows(side.shape[-2], side.device) for side in (x, y)]
+    tops = [side.meaning.topk_rows(side.shape[-2], side.ranks.device) for side in (x, y)]
     batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     try:
         batch = torch.broadcast_shapes(batch, *(top.shape[:-1] for top in tops))

@@ -69,7 +69,7 @@ def weighted_kendall_gram(
     workspace = check_workspace(workspace)
     pair = rankings_of_sides(X, Y, "raise", remedy=_REMEDY)
     x, y = pair.X, pair.Y
-    weights = _as_weights(pairs, x.shape[-1], x.device)
+    weights = _as_weights(pairs, x.shape[-1], x.ranks.device)
     flat_x, flat_y, shape = one_batch(x.ranks, None if y is None else y.ranks)
     sums = weighted_pairs(flat_x, flat_y, weights, workspace, bool(progress))
     norms_x, norms_y = sums.norms_x, sums.norms_x if y is None else sums.norms_y

@@ -58,7 +58,7 @@ def fit_mixture(
     rows, judges = replace(rows, X=rows.X - origin), rows
     if validation is not None:
         features, scores = check_validation(X, Y, validation)
-        judges = TrainingRows.of(features.to(rows.X), scores.to(Y.device), "validation Y")
+        judges = TrainingRows.of(features.to(rows.X), scores.to(rows.ranks.device), "validation Y")
     judges = replace(judges, X=judges.X - origin)
     fits = []
     n_passes = math.ceil(settings.n_updates / len(rows.taught))

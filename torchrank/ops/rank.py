@@ -79,7 +79,7 @@ def as_rankings(
     if isinstance(X, Rankings):
         rankings = X
         if missing is not None:
-            rankings = replace(X, meaning=meaning_of(missing, X.shape[-2], word, X.device, legal))
+            rankings = replace(X, meaning=meaning_of(missing, X.shape[-2], word, X.ranks.device, legal))
         elif rankings.missing not in legal:
             raise ValueError(
                 f"{name} was ranked with missing={rankings.missing!r}; pass {word}=, "

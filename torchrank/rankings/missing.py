@@ -1,6 +1,7 @@
 """What unranked items mean: one word for all rankings, or one for each."""
 
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -10,7 +11,8 @@ PARTIAL = ("interleaving", "topk")  # a ranking stands for all total rankings th
 Missing: TypeAlias = Any  # one of MISSING; or nested sequences or an array of PARTIAL ones, (..., m), one a ranking
 
 
-class Meaning(NamedTuple):
+@dataclass(frozen=True)
+class Meaning:
     """What unranked items mean, checked."""
 
     word: str  # one of MISSING; of several it is "interleaving"

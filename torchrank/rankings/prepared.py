@@ -23,6 +23,7 @@ class Rankings:
     ``numpy.asarray(rankings)`` gives its ranks as scores, NaN for unranked items.
     """
 
+    # No attribute is called device: some versions of scikit-learn would hand it to NumPy.
     ranks: Tensor  # (..., m, n) int32 dense ranks: 0 for the least preferred items, equal = tied, -1 = unranked
     strict: Tensor  # (..., m) int64, pairs of ranked items that a ranking does not tie
     meaning: Meaning  # of unranked items
@@ -41,11 +42,6 @@ class Rankings:
     def ndim(self) -> int:
         """Number of dimensions."""
         return self.ranks.ndim
-
-    @property
-    def device(self) -> torch.device:
-        """Where the ranks are."""
-        return self.ranks.device
 
     @property
     def missing(self) -> str:
@@ -91,13 +87,13 @@ class Rankings:
         places = np.arange(len(self))[rows]  # IndexError where there is no such row
         if places.ndim == 0:
             return slice(int(places), int(places) + 1) if self.ndim == 2 else int(places)
-        return torch.from_numpy(places.copy()).to(self.device)
+        return torch.from_numpy(places.copy()).to(self.ranks.device)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(to_numpy(self.as_scores(torch.float64)), dtype=dtype)
 
     def __repr__(self) -> str:
-        return f"Rankings(shape={tuple(self.shape)}, missing={self.missing!r}, device={str(self.device)!r})"
+        return f"Rankings(shape={tuple(self.shape)}, missing={self.missing!r}, device={str(self.ranks.device)!r})"
 
     def to(self, device: torch.device | str) -> "Rankings":
         """The same rankings on another device."""
