@@ -223,8 +223,19 @@ def test_under_vmap():
     assert torch.equal(torch.func.vmap(lambda x: tr.kendall_gram(tr.rank(x, "pairwise")))(X), tr.kendall_gram(X))
 
 
-def test_no_rows():
-    assert tr.kendall_gram(tr.rank(np.empty((0, 4)))).shape == (0, 0)
+@pytest.mark.parametrize("missing", ["raise", "interleaving", "topk", "pairwise"])
+@pytest.mark.parametrize("prepare", [lambda X, missing: X, tr.rank])
+def test_no_rows(prepare, missing):
+    none, some = prepare(np.empty((0, 6)), missing), prepare(TIED, missing)
+    for call in (tr.kendall_gram, tr.kendall_distance, lambda *sides, **word: tr.mallows_gram(*sides, lam=1.0, **word)):
+        assert call(none, missing=missing).shape == (0, 0)
+        assert call(some, none, missing=missing).shape == (14, 0)
+        assert call(none, some, missing=missing).shape == (0, 14)
+
+
+def test_no_rows_with_a_word_for_each():
+    assert tr.kendall_gram(HOLES, np.empty((0, 6)), missing=WORDS, missing_y="topk").shape == (14, 0)
+    assert tr.kendall_gram(tr.rank(HOLES, WORDS), tr.rank(HOLES, WORDS)[:0]).shape == (14, 0)
     assert tr.rank(np.empty((0, 4))).untied
 
 

@@ -59,7 +59,7 @@ def all_pairs(
 
 def _refuse_unranked(pair: Pair) -> Tensor | None:
     """Refuse unranked items on both sides at once, unless known; gives what an engine wants to know, if it is known."""
-    x, y = pair.X, pair.Y or pair.X
+    x, y = pair.X, pair.X if pair.Y is None else pair.Y  # of no rankings is not None
     if not (x.complete and y.complete):
         return refuse_unranked(
             x.ranks, x.strict, None if pair.Y is None else y.ranks, None if pair.Y is None else y.strict, REMEDY
@@ -79,7 +79,7 @@ def _sides(pair: Pair) -> tuple[Side, Side | None, tuple[int, ...]]:
 
 def _expected_sides(pair: Pair) -> tuple[Side, Side | None, tuple[int, ...]]:
     """The same with what unranked items mean in each row, of which words may have batch dimensions of their own."""
-    x, y = pair.X, pair.Y or pair.X
+    x, y = pair.X, pair.X if pair.Y is None else pair.Y  # of no rankings is not None
     tops = [side.meaning.topk_rows(side.shape[-2], side.ranks.device) for side in (x, y)]
     batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     try:
