@@ -129,6 +129,8 @@ def test_unranked_items_below_and_names_that_begin_alike():
     np.testing.assert_allclose(ax.collections[0].get_offsets()[0], places["ABC"])
     np.testing.assert_allclose(ax.collections[1].get_offsets()[0], (places["ABC"] + places["ACB"]) / 2)
     assert ax.get_xlabel().startswith("A Soup, B Salad, C Bread\n")
+    again = plot_permutohedron(torchrank.rank(X, "topk"), ["p", "q"])
+    np.testing.assert_array_equal(again.collections[1].get_offsets(), ax.collections[1].get_offsets())
 
 
 @pytest.mark.parametrize(

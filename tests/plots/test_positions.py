@@ -27,6 +27,19 @@ def test_unranked_items_have_no_position():
     np.testing.assert_array_equal(shares, [[1, 0, 0], [0, 1, 0], [0, 0, 0]])
 
 
+def test_what_unranked_items_mean_is_said_for_each_ranking_and_cut_by_cluster():
+    X, words = np.array([[1.0, 2, np.nan], [3, 1, 2], [1, 2, np.nan]]), ["topk", "interleaving", "interleaving"]
+    names, centers = ["a", "b", "c"], [torchrank.borda(X[[0, 2]], missing=["topk", "interleaving"]), X[1]]
+    for given in ({"X": X, "missing": words}, {"X": torchrank.rank(X, words)}):
+        axes = plot_cluster_positions(**given, labels=[0, 1, 0], items=names)
+        expected = [[names[item] for item in np.argsort(-np.asarray(center), kind="stable")] for center in centers]
+        assert [shown(ax)[0] for ax in axes] == expected
+    order = shown(plot_positions(torchrank.rank(X[[0, 2]], "topk")))[0]
+    assert order == shown(plot_positions(X[[0, 2]], missing="topk"))[0]
+    with pytest.raises(ValueError, match="missing has 2 words"):
+        plot_positions(X, missing=words[:2])
+
+
 def test_tied_items_share_their_positions():
     shares = shown(plot_positions(np.array([[2.0, 2, 2, 1], [4, 3, 2, 1]])))[1]
     third = 1 / 6

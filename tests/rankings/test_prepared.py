@@ -177,6 +177,33 @@ def test_pickles_and_copies(duplicate):
     assert repr(again) == repr(tr.rank(HOLES, WORDS)) == "Rankings(shape=(14, 6), missing='interleaving', device='cpu')"
 
 
+@pytest.mark.parametrize("missing", ["interleaving", "topk", WORDS])
+def test_parts_of_multivariate_rankings_keep_what_unranked_items_mean(missing):
+    kernel = tr.kernels.MultivariateKernel([tr.KendallKernel(), tr.MallowsKernel()], sizes=[2, 4])
+    parts = [tr.rank(HOLES[:, :2], missing), tr.rank(HOLES[:, 2:], missing)]
+    same(kernel(tr.rank(HOLES, missing)), kernel(parts))
+    expected = (tr.kendall_gram(HOLES[:, :2], missing=missing) + tr.mallows_gram(HOLES[:, 2:], missing=missing)) / 2
+    np.testing.assert_allclose(kernel(tr.rank(HOLES, missing)), expected, rtol=0, atol=1e-15)
+
+
+def test_parts_of_multivariate_rankings_have_no_differences_of_scores_either():
+    kernel = tr.kernels.MultivariateKernel([tr.KendallKernel(), tr.SmoothedKendallKernel()], sizes=[2, 4])
+    with pytest.raises(TypeError, match="prepared rankings"):
+        kernel(tr.rank(TIED))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, lambda X: torch.as_tensor(X).half()])
+def test_parts_of_multivariate_rankings_have_the_dtype_of_the_scores(convert):
+    kernel = tr.kernels.MultivariateKernel([tr.KendallKernel(), tr.KendallKernel()], sizes=[2, 4])
+    same(kernel(tr.rank(convert(TIED))), kernel(convert(TIED)))
+
+
+def test_derivatives_in_parts_are_refused():
+    kernel = tr.kernels.MultivariateKernel([tr.KendallKernel(), tr.KendallKernel()], sizes=[2, 4])
+    with pytest.raises(RuntimeError, match="piecewise constant"):
+        kernel(tr.rank(torch.as_tensor(TIED).requires_grad_())).sum().backward()
+
+
 def test_batches_broadcast():
     many = tr.rank(TIED[:12].reshape(3, 4, 6))
     same(tr.kendall_gram(many, tr.rank(TIED[:2])), tr.kendall_gram(TIED[:12].reshape(3, 4, 6), TIED[:2]))

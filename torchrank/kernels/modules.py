@@ -17,6 +17,7 @@ from torchrank.kernels.multivariate import Parts, as_parts, log_weights, simplex
 from torchrank.kernels.smoothed import smoothed_kendall_gram
 from torchrank.linalg.precision import KeepsPrecision
 from torchrank.ops.pair_counts import METHODS
+from torchrank.ops.rank import of_items
 from torchrank.ops.smoothed import METHODS as SMOOTHED_METHODS
 from torchrank.rankings.arrays import Matrix, as_array
 from torchrank.rankings.isolation import isolated
@@ -294,11 +295,11 @@ class MultivariateKernel(RankKernel):
                 f"{name} is one matrix; pass a list of parts, or construct the kernel with sizes=[n_1, ..., n_p]"
             )
         sizes = self.sizes
-        X = X.as_scores() if isinstance(X, Rankings) else X
         if X.shape[-1] != sum(sizes):
             raise ValueError(f"{name} has {X.shape[-1]} columns; sizes={sizes} needs {sum(sizes)}")
         ends = list(accumulate(sizes))
-        return [X[..., end - size : end] for size, end in zip(sizes, ends, strict=True)]
+        items = [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+        return [of_items(X, part) if isinstance(X, Rankings) else X[..., part] for part in items]
 
 
 def _is_vector(scores: Scores) -> bool:

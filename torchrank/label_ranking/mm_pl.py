@@ -9,12 +9,13 @@ from torch import Tensor, nn
 from torchrank.distributions.choices import log_prob
 from torchrank.label_ranking.fit import MMPLFit, fit_mixture
 from torchrank.label_ranking.gates import PrototypeMixture, log_gates, nearest
-from torchrank.label_ranking.rankings import label_choices, said_of, untied_label_ranks
+from torchrank.label_ranking.rankings import label_choices, untied_label_ranks
 from torchrank.label_ranking.settings import EMSettings
 from torchrank.rankings.features import check_distances, check_n_features, check_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import total_scores
+from torchrank.rankings.prepared import said_of
 from torchrank.rankings.validate import check_choice, check_count
 
 PREDICTIONS = ("nearest", "mixture")
@@ -117,7 +118,8 @@ class MMPL(nn.Module):
     def ranking_log_probs(self, Y: Tensor, *, missing: Missing = None) -> Tensor:
         """Log-probabilities ``(N, K)`` of label rankings ``(N, L)`` in each cluster: equation 23."""
         self._check_scores(Y)
-        return log_prob(label_choices(untied_label_ranks(Y), said_of(Y, missing)), self.mixture().logits[:, None, :]).T
+        choices = label_choices(untied_label_ranks(Y), said_of(Y, missing, "interleaving"))
+        return log_prob(choices, self.mixture().logits[:, None, :]).T
 
     def responsibilities(self, X: Tensor, Y: Tensor, *, missing: Missing = None) -> Tensor:
         """Probabilities ``(N, K)`` of the clusters given features and rankings: the E-step, equation 29."""
@@ -187,8 +189,9 @@ class MMPL(nn.Module):
             raise TypeError(f"settings is {type(settings).__name__}; expected torchrank.EMSettings(...) or None")
         K, M = len(self.logits), len(self.prototypes)
         chosen = EMSettings() if settings is None else settings
+        missing = said_of(Y, missing, "interleaving")
         options: dict[str, Any] = {"validation": validation, "generator": generator, "progress": progress}
-        mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=said_of(Y, missing), **options)
+        mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=missing, **options)
         self.prototypes.copy_(mixture.prototypes)
         self.membership.copy_(mixture.membership)
         self.logits.copy_(mixture.logits)

@@ -25,21 +25,12 @@ def untied_label_ranks(Y: Tensor | Rankings, name: str = "Y") -> Tensor:
     return untied_ranks(Y, _REMEDY, name)
 
 
-def said_of(Y: Tensor | Rankings, missing: Missing) -> Missing:
-    """``missing`` as it was said; None leaves it to prepared rankings, and is "interleaving" for scores."""
-    if missing is not None:
-        return missing
-    return Y.meaning if isinstance(Y, Rankings) and Y.missing != "raise" else "interleaving"
-
-
-def label_meaning(ranks: Tensor, missing: Missing | Meaning) -> Meaning:
+def label_meaning(ranks: Tensor, missing: Missing) -> Meaning:
     """What unranked labels mean: "interleaving", nothing, or "topk", less preferred than all ranked ones.
 
     Raises:
         ValueError: unknown words, or numbers of words that do not fit.
     """
-    if isinstance(missing, Meaning):
-        missing = missing.word if missing.topk is None else ["topk" if top else "interleaving" for top in missing.topk]
     meaning = meaning_of(missing, len(ranks), "missing", ranks.device, PARTIAL)
     refuse_batches(meaning, "missing")
     return meaning

@@ -110,6 +110,20 @@ def refusing_unranked(rankings: Rankings, name: str, remedy: str) -> Rankings:
     return replace(rankings, complete=True)
 
 
+def of_items(rankings: Rankings, items: slice) -> Rankings:
+    """The rankings of some of the items; unranked ones mean there what they mean among all."""
+    ranks, strict = dense_ranks(rankings.as_scores()[..., items], "allow", "X")
+    scores = rankings.scores
+    return replace(
+        rankings,
+        ranks=ranks,
+        strict=strict,
+        complete=rankings.complete or None,
+        untied=rankings.untied or None,
+        scores=None if scores is None else scores[..., items],
+    )
+
+
 class Pair(NamedTuple):
     """Two checked sets of rankings, and how what is made of them has to look."""
 

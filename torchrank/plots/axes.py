@@ -9,8 +9,8 @@ from torch import Tensor
 
 from torchrank.datasets.data import RankingData
 from torchrank.rankings.arrays import as_tensor, to_numpy
-from torchrank.rankings.missing import Missing
-from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.missing import Meaning, Missing, meaning_of
+from torchrank.rankings.prepared import said_of
 from torchrank.rankings.validate import as_scores, as_weights
 
 if TYPE_CHECKING:
@@ -34,11 +34,17 @@ class Groups(NamedTuple):
 
 
 class CountedRankings(NamedTuple):
-    """CountedRankings, and what is known about them."""
+    """Rankings, and what is known about them."""
 
     scores: np.ndarray  # (m, n) float64
     weights: np.ndarray  # (m,)
     items: tuple[str, ...]  # n names
+    meaning: Meaning  # of unranked items
+
+    def part(self, rows: np.ndarray) -> "CountedRankings":
+        """Those of the mask ``rows`` ``(m,)``."""
+        meaning = self.meaning.of_rows(torch.from_numpy(rows), (len(self.scores),))
+        return CountedRankings(self.scores[rows], self.weights[rows], self.items, meaning)
 
 
 def style(number: int) -> tuple[str, str]:
@@ -124,12 +130,9 @@ def as_groups(labels: Any, m: int) -> Groups:
     return Groups(tuple(f"cluster {value:g}" if numbers else str(value) for value in values), codes.reshape(m))
 
 
-def said_of(X: Any, missing: Missing) -> Missing:
-    """``missing`` as it was said, or by default what prepared rankings say themselves."""
-    return X.missing if missing is None and isinstance(X, Rankings) else missing
-
-
-def as_rankings(X: Any, weights: Any = None, items: "Sequence[str] | None" = None) -> CountedRankings:
+def as_rankings(
+    X: Any, weights: Any = None, items: "Sequence[str] | None" = None, missing: Missing = None
+) -> CountedRankings:
     """Scores with weights and names of items, which a data set or the columns of a data frame may bring along.
 
     Raises:
@@ -144,7 +147,8 @@ def as_rankings(X: Any, weights: Any = None, items: "Sequence[str] | None" = Non
     counts = as_weights(weights.detach().cpu() if isinstance(weights, Tensor) else weights, scores)
     columns = getattr(X, "columns", None) if items is None else items
     names = as_names(columns, scores.shape[1], "items", "X ranks {n} items")
-    return CountedRankings(to_numpy(scores.to(torch.float64)), to_numpy(counts), names)
+    meaning = meaning_of(said_of(X, missing, "raise"), len(scores), "missing", scores.device)
+    return CountedRankings(to_numpy(scores.to(torch.float64)), to_numpy(counts), names, meaning)
 
 
 def as_names(names: "Sequence[str] | None", n: int, argument: str, there: str) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def plot_permutohedron(
     *,
     weights: Any = None,
     items: "Sequence[str] | None" = None,
-    missing: str = "raise",
+    missing: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw rankings of three or four items on the permutohedron.
@@ -44,7 +44,8 @@ def plot_permutohedron(
         weights: ``(m,)``, how often each ranking was observed. Equal rankings are added up, and the area of a point is
             in proportion to its votes.
         items: names of the n items; corners are named by their first letters, or by A to D where those coincide.
-        missing: what unranked items mean: "raise" (an error) or "topk" (tied, below all ranked items).
+        missing: what unranked items mean: "raise" (an error) or "topk" (tied, below all ranked items). None
+            leaves it to prepared rankings, and is "raise" for scores.
         ax: axes to draw into.
 
     Returns:
@@ -53,14 +54,14 @@ def plot_permutohedron(
     Raises:
         ValueError: another number of items, unranked items with ``missing="raise"``, shapes that do not fit.
     """
-    check_choice(missing, "missing", ("raise", "topk"))
-    scores, counts, names = as_rankings(X, weights, items)
+    scores, counts, names, meaning = as_rankings(X, weights, items, missing)
+    check_choice(meaning.word, "missing", ("raise", "topk"))
     m, n = scores.shape
     if n not in (3, 4):
         raise ValueError(f"X ranks {n} items; of more than 4 draw plot_map(kendall_gram(X)), of 2 there is one edge")
     groups = as_groups(labels, m)
     unranked = np.isnan(scores)
-    if missing == "raise" and unranked.any():
+    if meaning.word == "raise" and unranked.any():
         row, item = np.argwhere(unranked)[0]
         raise ValueError(f"X has NaN (an unranked item) at row {row}, item {item}; pass missing='topk' if it is below")
     positions = np.asarray(to_positions(scores))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchrank.aggregation.borda import borda
-from torchrank.plots.axes import CountedRankings, as_array, as_groups, as_rankings, axes_or_new, new_axes, said_of
+from torchrank.plots.axes import CountedRankings, as_array, as_groups, as_rankings, axes_or_new, new_axes
 from torchrank.rankings.convert import to_positions
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
@@ -37,8 +37,8 @@ def plot_positions(
         weights: ``(m,)``, how often each ranking was observed.
         items: names of the n items; those beyond 24 letters are cut.
         center: ``(n,)`` scores of the central ranking, larger = preferred; by default Borda's.
-        missing: what unranked items mean to Borda's count: "raise" (an error), "interleaving" or "topk"; see
-            :func:`torchrank.borda`.
+        missing: what unranked items mean to Borda's count: "raise" (an error), "interleaving" or "topk", or one of
+            these two for each ranking; see :func:`torchrank.borda`.
         ax: axes to draw into.
 
     Returns:
@@ -47,9 +47,9 @@ def plot_positions(
     Raises:
         ValueError: as :func:`torchrank.borda`, another number of names, or a center that does not rank all items.
     """
-    rankings = as_rankings(X, weights, items)
+    rankings = as_rankings(X, weights, items, missing)
     n = len(rankings.items)
-    shares, order = _shares(rankings), _central_order(rankings, center, said_of(X, missing))
+    shares, order = _shares(rankings), _central_order(rankings, center)
     ax = axes_or_new(ax, _size(n, 1.2))
     image = _draw(ax, shares[order], [rankings.items[item] for item in order], float(shares.max()))
     ax.figure.colorbar(image, ax=ax, label="share of rankings")
@@ -76,7 +76,7 @@ def plot_cluster_positions(
         items: names of the n items.
         centers: ``(clusters, n)`` scores of central rankings in the order of the labels, such as the ``centers`` of
             :class:`torchrank.RankingKMeans` and :class:`torchrank.MallowsMixture`; by default Borda's.
-        missing: what unranked items mean to Borda's count: "raise" (an error), "interleaving" or "topk".
+        missing: as :func:`plot_positions`.
         axes: at least as many axes as there are clusters, to draw into.
 
     Returns:
@@ -86,9 +86,9 @@ def plot_cluster_positions(
         ValueError: as :func:`plot_positions`; fewer axes than clusters, or another number of centers, as when a cluster
             is empty; or a cluster whose rankings have no weight.
     """
-    everything = as_rankings(X, weights, items)
-    scores, counts, names = everything
-    groups = as_groups(labels, len(scores))
+    everything = as_rankings(X, weights, items, missing)
+    counts, names = everything.weights, everything.items
+    groups = as_groups(labels, len(counts))
     k, n = len(groups.names), len(names)
     middles = [None] * k if centers is None else list(as_array(centers, "centers", 2))
     if len(middles) != k:
@@ -99,12 +99,12 @@ def plot_cluster_positions(
     if len(panels) < k:
         raise ValueError(f"axes has {len(panels)} axes; labels name {k} clusters")
     panels = panels[:k]
-    parts = [CountedRankings(scores[groups.own(code)], counts[groups.own(code)], names) for code in range(k)]
+    parts = [everything.part(groups.own(code)) for code in range(k)]
     shares = [_shares(part) for part in parts]
     limit = max(float(share.max()) for share in shares)
     images = []
     for code, (part, share) in enumerate(zip(parts, shares, strict=True)):
-        order = _central_order(part, middles[code], said_of(X, missing))
+        order = _central_order(part, middles[code])
         images.append(_draw(panels[code], share[order], [names[item] for item in order], limit))
         panels[code].set_title(f"{groups.names[code]}: {part.weights.sum() / counts.sum():.0%} of rankings")
     label = "share of the cluster's rankings"
@@ -132,7 +132,7 @@ def _new_panels(k: int, n: int) -> np.ndarray:
 
 def _shares(rankings: CountedRankings) -> np.ndarray:
     """``(n, n)`` share of the weight that has the item in the position; t tied items have 1/t of each of theirs."""
-    scores, counts, _ = rankings
+    scores, counts = rankings.scores, rankings.weights
     n = scores.shape[1]
     if counts.sum() == 0:
         raise ValueError("a cluster's weights add up to 0; leave out the rankings that nobody gave")
@@ -148,11 +148,11 @@ def _shares(rankings: CountedRankings) -> np.ndarray:
     return share
 
 
-def _central_order(rankings: CountedRankings, center: Any, missing: Missing) -> np.ndarray:
+def _central_order(rankings: CountedRankings, center: Any) -> np.ndarray:
     """Items from the most to the least preferred."""
     n = len(rankings.items)
     if center is None:
-        middle = np.asarray(borda(rankings.scores, rankings.weights, missing=missing))
+        middle = np.asarray(borda(rankings.scores, rankings.weights, missing=rankings.meaning))
     else:
         middle = as_array(center, "center", 1)
     if len(middle) != n or np.isnan(middle).any():

@@ -8,7 +8,9 @@ from torch import Tensor
 
 MISSING = ("raise", "interleaving", "topk", "pairwise")
 PARTIAL = ("interleaving", "topk")  # a ranking stands for all total rankings that agree with it
-Missing: TypeAlias = Any  # one of MISSING; or nested sequences or an array of PARTIAL ones, (..., m), one a ranking
+Missing: TypeAlias = (
+    Any  # one of MISSING; or sequences or an array of PARTIAL ones, (..., m), one a ranking; or a Meaning
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,14 @@ class Meaning:
             return self.topk
         return torch.full((rows,), self.word != "interleaving", device=device)  # complete ones are either
 
+    def of_rows(self, rows: Any, shape: tuple[int, ...]) -> "Meaning":
+        """What it means in some rows of the first dimension of ``shape`` ``(..., m)``."""
+        return self if self.topk is None else Meaning(self.word, self.topk.expand(shape)[rows])
+
+    def to(self, device: torch.device | str) -> "Meaning":
+        """The same on another device."""
+        return self if self.topk is None else Meaning(self.word, self.topk.to(device))
+
 
 def meaning_of(
     missing: Missing,
@@ -37,11 +47,16 @@ def meaning_of(
     device: torch.device,
     legal: tuple[str, ...] = MISSING,
 ) -> Meaning:
-    """``missing`` as users say it, for ``rows`` rankings.
+    """``missing`` as users say it, or as it was checked before, for ``rows`` rankings.
 
     Raises:
         ValueError: an unknown word, or numbers of words that do not fit.
     """
+    if isinstance(missing, Meaning):
+        if missing.topk is not None:
+            _check_number(missing.topk.shape[-1], rows, name)
+            return missing.to(device)
+        missing = missing.word
     missing = missing.item() if getattr(missing, "shape", None) == () else missing
     if isinstance(missing, str):
         if missing not in legal:
@@ -50,8 +65,7 @@ def meaning_of(
     flags, shape = _flags(missing, name, ())
     if not shape:
         raise ValueError(f"{name}={missing!r} is unknown; choose one of {', '.join(map(repr, legal))}")
-    if shape[-1] != rows:
-        raise ValueError(f"{name} has {shape[-1]} words; expected one word, or one for each of {rows} rankings")
+    _check_number(shape[-1], rows, name)
     topk = torch.tensor(flags, dtype=torch.bool, device=device).reshape(shape)
     return Meaning("topk" if all(flags) else "interleaving", topk)
 
@@ -60,6 +74,11 @@ def refuse_batches(meaning: Meaning, name: str) -> None:
     """Raise ``ValueError`` for words with batch dimensions, where there is one set of rankings."""
     if meaning.topk is not None and meaning.topk.ndim != 1:
         raise ValueError(f"{name} has shape {tuple(meaning.topk.shape)}; expected one word, or one for each ranking")
+
+
+def _check_number(words: int, rows: int, name: str) -> None:
+    if words != rows:
+        raise ValueError(f"{name} has {words} words; expected one word, or one for each of {rows} rankings")
 
 
 def _flags(words: Any, name: str, place: tuple[int, ...]) -> tuple[list[bool], tuple[int, ...]]:

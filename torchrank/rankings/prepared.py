@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchrank.rankings.arrays import Origin, to_numpy
-from torchrank.rankings.missing import Meaning
+from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.pairs import n_pairs
 
 
@@ -61,12 +61,11 @@ class Rankings:
             IndexError: a row that is not there, or more than one dimension.
         """
         rows = self._places(rows)
-        topk = self.meaning.topk
         return replace(
             self,
             ranks=self.ranks[rows],
             strict=self.strict[rows],
-            meaning=self.meaning if topk is None else Meaning(self.meaning.word, topk.expand(self.shape[:-1])[rows]),
+            meaning=self.meaning.of_rows(rows, self.shape[:-1]),
             complete=self.complete or None,  # where some rows of all are incomplete, others may be complete
             untied=self.untied or None,
             scores=None if self.scores is None else self.scores[rows],
@@ -97,9 +96,9 @@ class Rankings:
 
     def to(self, device: torch.device | str) -> "Rankings":
         """The same rankings on another device."""
-        moved = replace(self, ranks=self.ranks.to(device), strict=self.strict.to(device))
-        topk = self.meaning.topk
-        return moved if topk is None else replace(moved, meaning=Meaning(self.meaning.word, topk.to(device)))
+        return replace(
+            self, ranks=self.ranks.to(device), strict=self.strict.to(device), meaning=self.meaning.to(device)
+        )
 
     def as_scores(self, dtype: torch.dtype | None = None) -> Tensor:
         """The ranks as scores ``(..., m, n)``: larger = preferred, NaN = unranked.
@@ -128,3 +127,10 @@ class Rankings:
         except RuntimeError:  # of torch.func.vmap, in which there are no values to look at
             return self
         return replace(self, complete=complete, untied=untied)
+
+
+def said_of(X: object, missing: Missing, otherwise: str) -> Missing:
+    """``missing`` as it was said; None leaves it to prepared rankings, and is ``otherwise`` for scores."""
+    if missing is not None:
+        return missing
+    return X.meaning if isinstance(X, Rankings) and X.missing != "raise" else otherwise
