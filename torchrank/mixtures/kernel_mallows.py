@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import FeatureGeometry
-from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares
 from torchrank.mixtures.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
@@ -111,9 +110,8 @@ class KernelMallowsMixture(Mixture):
         return f"n_items={self.n_items}, ridge={self.ridge}, {super().extra_repr()}"
 
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
-        ranks, origin = total_rankings(X, self.n_items)
-        groups = grouped(ranks, row_weights(weights, ranks)) if training else ungrouped(weights_of_new(weights, ranks))
-        return Rows(_features(ranks[groups.first]), groups, origin)
+        ranks, groups, origin = total_rankings(X, self.n_items, weights, training=training)
+        return Rows(_features(ranks), groups, origin)
 
     def _parameters_now(self) -> KernelMallowsParameters:
         return KernelMallowsParameters(self.logits.log_softmax(0), self.theta)

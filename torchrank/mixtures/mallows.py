@@ -9,7 +9,6 @@ from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved
 from torchrank.clustering.geometries import FeatureGeometry
-from torchrank.clustering.points import grouped, row_weights, ungrouped, weights_of_new
 from torchrank.distributions.mallows_law import MOST_LAM, lam_of_mean_distance, log_partition
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
 from torchrank.mixtures.total_rankings import total_rankings
@@ -100,9 +99,8 @@ class MallowsMixture(Mixture):
         return f"n_items={self.n_items}, center={self.center!r}, {super().extra_repr()}"
 
     def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
-        ranks, origin = total_rankings(X, self.n_items)
-        groups = grouped(ranks, row_weights(weights, ranks)) if training else ungrouped(weights_of_new(weights, ranks))
-        return Rows(pair_signs(ranks[groups.first]), groups, origin)
+        ranks, groups, origin = total_rankings(X, self.n_items, weights, training=training)
+        return Rows(pair_signs(ranks), groups, origin)
 
     def _parameters_now(self) -> MallowsParameters:
         return MallowsParameters(self.logits.log_softmax(0), pair_signs(self.centers), self.concentrations)

@@ -2,16 +2,19 @@
 
 from torch import Tensor
 
+from torchrank.clustering.points import Groups, grouped, row_weights, ungrouped, weights_of_new
 from torchrank.ops.rank import as_rankings
-from torchrank.rankings.arrays import Origin
+from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.validate import Scores
 
 _REMEDY = "this is a distribution of total rankings; complete the row, or use KernelGaussianMixture"
 
 
-def total_rankings(X: Scores, n_items: int) -> tuple[Tensor, Origin]:
-    """Dense ranks ``(m, n)`` of total rankings, and where they came from.
+def total_rankings(X: Scores, n_items: int, weights: Matrix | None, *, training: bool) -> tuple[Tensor, Groups, Origin]:
+    """Dense ranks ``(u, n)`` of total rankings, the rows they stand for, and where those came from.
+
+    In training equal rankings are one, and those of weight 0 are left out.
 
     Raises:
         ValueError: another number of items or dimensions, an unranked item, or a tie.
@@ -28,4 +31,5 @@ def total_rankings(X: Scores, n_items: int) -> tuple[Tensor, Origin]:
             f"X has tied items in row {row}, ranks {ranks[row].tolist()}; this is a distribution of total rankings; "
             "break the tie, or use KernelGaussianMixture"
         )
-    return ranks, rankings.origin
+    groups = grouped(ranks, row_weights(weights, ranks)) if training else ungrouped(weights_of_new(weights, ranks))
+    return ranks[groups.first], groups, rankings.origin
