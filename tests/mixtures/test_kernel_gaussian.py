@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.mixtures.ascent import ascend
 from tests.oracles import mixtures as oracle
 from tests.oracles.clustering import sign_features
 from tests.strategies import random_scores
@@ -169,18 +170,9 @@ def test_gradients_reach_the_likelihood_of_em():
     with torch.no_grad():
         model.coefficients.add_(0.05 * noise)
         model.log_lam.sub_(0.3)
-    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=1000, line_search_fn="strong_wolfe", tolerance_grad=1e-9)
-
-    def closure():
-        optimizer.zero_grad()
-        loss = -model(X).sum()
-        loss.backward()
-        return loss
-
-    first = -closure().item()
-    optimizer.step(closure)
+    first, last = ascend(model, lambda: model(X).sum(), max_iter=1000)
     assert first < best - 0.1
-    assert -closure().item() == pytest.approx(best, abs=1e-5)
+    assert last == pytest.approx(best, abs=1e-5)
 
 
 def test_equal_rankings_are_capped_with_a_warning_and_no_nan():

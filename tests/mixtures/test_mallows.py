@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.mixtures.ascent import ascend
 from tests.oracles import mixtures as oracle
 from tests.strategies import random_scores
 from torchrank import ConvergenceWarning
@@ -166,16 +167,7 @@ def test_gradients_reach_the_likelihood_of_em():
     best = em.fit(X, generator=seeded(0)).log_likelihood
     model = MallowsMixture(5, 2)
     model.centers = em.centers
-    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=200, line_search_fn="strong_wolfe", tolerance_grad=1e-9)
-
-    def closure():
-        optimizer.zero_grad()
-        loss = -model(X).sum()
-        loss.backward()
-        return loss
-
-    first = -closure().item()
-    optimizer.step(closure)
+    first, _ = ascend(model, lambda: model(X).sum(), max_iter=200)
     assert first < best - 1
     assert model.log_prob(X).sum().item() == pytest.approx(best, abs=1e-6)
     assert torch.allclose(model.lam, em.lam, atol=1e-3)
