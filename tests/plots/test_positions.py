@@ -38,6 +38,8 @@ def test_what_unranked_items_mean_is_said_for_each_ranking_and_cut_by_cluster():
     assert order == shown(plot_positions(X[[0, 2]], missing="topk"))[0]
     with pytest.raises(ValueError, match="missing has 2 words"):
         plot_positions(X, missing=words[:2])
+    with pytest.raises(ValueError, match=r"missing has shape \(1, 3\)"):
+        plot_positions(X, missing=[words])
 
 
 def test_tied_items_share_their_positions():

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchrank.datasets.data import RankingData
 from torchrank.rankings.arrays import as_tensor, to_numpy
-from torchrank.rankings.missing import Meaning, Missing, meaning_of
+from torchrank.rankings.missing import Meaning, Missing, meaning_of, refuse_batches
 from torchrank.rankings.prepared import said_of
 from torchrank.rankings.validate import as_scores, as_weights
 
@@ -148,6 +148,7 @@ def as_rankings(
     columns = getattr(X, "columns", None) if items is None else items
     names = as_names(columns, scores.shape[1], "items", "X ranks {n} items")
     meaning = meaning_of(said_of(X, missing, "raise"), len(scores), "missing", scores.device)
+    refuse_batches(meaning, "missing")
     return CountedRankings(to_numpy(scores.to(torch.float64)), to_numpy(counts), names, meaning)
 
 

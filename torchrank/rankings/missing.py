@@ -8,9 +8,7 @@ from torch import Tensor
 
 MISSING = ("raise", "interleaving", "topk", "pairwise")
 PARTIAL = ("interleaving", "topk")  # a ranking stands for all total rankings that agree with it
-Missing: TypeAlias = (
-    Any  # one of MISSING; or sequences or an array of PARTIAL ones, (..., m), one a ranking; or a Meaning
-)
+Missing: TypeAlias = Any  # one of MISSING; or nested sequences or an array of PARTIAL ones, (..., m); or a Meaning
 
 
 @dataclass(frozen=True)
