@@ -61,7 +61,7 @@ from torchrank.label_ranking import (
 )
 from torchrank.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
 from torchrank.ops.rank import rank
-from torchrank.rankings import Rankings, from_orders, from_positions, to_orders, to_positions
+from torchrank.rankings import Rankings, SparseRankings, from_orders, from_positions, to_orders, to_positions
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name like others
     "AllPairsMajorityVote",
@@ -87,6 +87,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "RankingKMeans",
     "Rankings",
     "SmoothedKendallKernel",
+    "SparseRankings",
     "TopScoringPairs",
     "__version__",
     "borda",

@@ -1,7 +1,7 @@
 """The way in for code that works on rankings: whatever users pass becomes :class:`Rankings`, ranked once."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from torchrank.rankings.derivatives import KENDALL, needs_derivative, without_gr
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MISSING, Missing, meaning_of
 from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.sparse import SparseRankings, from_sparse_matrix, is_sparse_matrix
 from torchrank.rankings.validate import Scores, as_scores, check_sides, joint_dtype, real_dtype
 
 REMEDY = (
@@ -22,7 +23,7 @@ REMEDY = (
 
 
 @isolated
-def rank(X: Scores, missing: Missing = None) -> Rankings:
+def rank(X: Scores | SparseRankings, missing: Missing = None) -> Rankings | SparseRankings:
     """Prepare rankings once, to be used many times.
 
     Everything that takes scores takes the result, and ranks nothing again: kernels, distances, learners, folds of a
@@ -30,12 +31,14 @@ def rank(X: Scores, missing: Missing = None) -> Rankings:
 
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked. Any real dtype.
+            Or a matrix of ``scipy.sparse`` or a sparse tensor, in which what is not stored is unranked.
         missing: what unranked items mean, to all functions that the rankings are passed to without a word of their own:
             "raise" (an error, here; the default), "interleaving", "topk" or "pairwise", as
             :func:`torchrank.kendall_gram` explains; or "interleaving" or "topk" for each ranking, ``(..., m)``.
 
     Returns:
-        :class:`Rankings` on the device of the scores. Results made of them are arrays if the scores were.
+        :class:`Rankings` on the device of the scores, :class:`SparseRankings` of sparse ones. Results made of them are
+        arrays if the scores were.
 
     Raises:
         ValueError: unranked items with "raise", fewer than two items, unknown words.
@@ -46,6 +49,8 @@ def rank(X: Scores, missing: Missing = None) -> Rankings:
         >>> rankings.ranks.tolist(), len(rankings[:1])
         ([[2, 0, 1], [0, 1, 2]], 1)
     """
+    if isinstance(X, SparseRankings) or is_sparse_matrix(X):
+        return sparse_rankings(X, missing=missing)
     rankings = as_rankings(X, missing="raise" if missing is None and not isinstance(X, Rankings) else missing)
     return rankings if torch.compiler.is_compiling() else rankings.known()
 
@@ -61,10 +66,10 @@ def as_rankings(
     check: bool = True,
     word: str = "missing",
 ) -> Rankings:
-    """``X`` as rankings.
+    """``X`` as rankings, of sparse ones all items too.
 
     Args:
-        X: scores, or rankings, which stay as they are but for what ``missing`` says.
+        X: scores, dense or sparse, or rankings, which stay as they are but for what ``missing`` says.
         name: what to call them in messages.
         missing: what unranked items mean; None leaves it to the rankings, and is "raise" for scores.
         remedy: what to do about unranked items where they are refused.
@@ -76,6 +81,8 @@ def as_rankings(
     Raises:
         ValueError, TypeError: as :func:`rank`.
     """
+    if isinstance(X, SparseRankings) or is_sparse_matrix(X):
+        X, missing = sparse_rankings(X, name, missing=missing, legal=legal, word=word).dense(), None
     if isinstance(X, Rankings):
         rankings = X
         if missing is not None:
@@ -100,6 +107,24 @@ def as_rankings(
         complete=True if refused or not scores.is_floating_point() else None,
         scores=scores if needs_derivative(scores) else None,
     )
+
+
+def sparse_rankings(
+    X: Any,
+    name: str = "X",
+    *,
+    missing: Missing = None,
+    legal: tuple[str, ...] = MISSING,
+    word: str = "missing",
+) -> SparseRankings:
+    """Sparse rankings, or a sparse matrix, as sparse rankings; ``missing`` as for :func:`as_rankings`.
+
+    Raises:
+        ValueError, TypeError: as :func:`rank`.
+    """
+    if not isinstance(X, SparseRankings):
+        X, missing = from_sparse_matrix(X, name, "raise" if missing is None else missing), None
+    return X.meant(missing, legal, word)
 
 
 def refusing_unranked(rankings: Rankings, name: str, remedy: str) -> Rankings:

@@ -2,5 +2,6 @@
 
 from torchrank.rankings.convert import from_orders, from_positions, to_orders, to_positions
 from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.sparse import SparseRankings
 
-__all__ = ["Rankings", "from_orders", "from_positions", "to_orders", "to_positions"]
+__all__ = ["Rankings", "SparseRankings", "from_orders", "from_positions", "to_orders", "to_positions"]

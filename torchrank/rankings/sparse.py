@@ -1,0 +1,271 @@
+"""Rankings of few items each out of many, held item by item: their size is that of what was ranked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.rankings.arrays import Matrix, Origin, as_tensor, to_numpy
+from torchrank.rankings.convert import as_orders
+from torchrank.rankings.listed import (
+    as_indices,
+    checked_shape,
+    flat_orders,
+    is_table,
+    ranks_of,
+    refuse_repeated,
+    starts_of,
+)
+from torchrank.rankings.missing import MISSING, Meaning, Missing, meaning_of
+from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.ties import sortable
+from torchrank.rankings.validate import real_dtype
+
+_MOST_CELLS = 2**31  # of a dense matrix of ranks, 8 GiB
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseRankings:
+    """A set of rankings, each of some out of n items, that holds the ranked items only.
+
+    It is accepted wherever scores are. :func:`torchrank.fit_plackett_luce`, :func:`torchrank.kendall_gram` and its
+    relatives work on the ranked items alone; others make a matrix ``(m, n)`` of it, as :meth:`dense` does. Items that
+    are not held are unranked, and ``missing`` says what that means. Matrices of ``scipy.sparse`` and sparse CSR
+    tensors, in which what is not stored is unranked, become such rankings by :func:`torchrank.rank`.
+    """
+
+    starts: Tensor  # (m + 1,) int64: row r holds the places from starts[r] to starts[r + 1]
+    items: Tensor  # (N,) int64, in each row the most preferred first, tied ones by index
+    ranks: Tensor  # (N,) int32 dense ranks among the items of the row: 0 for the least preferred
+    n_items: int
+    meaning: Meaning  # of unranked items
+    dtype: torch.dtype | None  # of the scores if floating: that of real results
+    origin: Origin  # what results come back as
+
+    @classmethod
+    def from_triples(
+        cls,
+        rows: Matrix,
+        items: Matrix,
+        scores: Matrix,
+        *,
+        shape: tuple[int, int] | None = None,
+        missing: Missing = "pairwise",
+    ) -> "SparseRankings":
+        """Rankings of ratings: who rated what, and how.
+
+        Args:
+            rows: ``(N,)`` integers from 0 on, the ranking that each rating belongs to.
+            items: ``(N,)`` integers from 0 on, the item rated.
+            scores: ``(N,)`` larger = preferred, equal ones of a row tied; ratings that are NaN are left out.
+            shape: numbers of rankings and of items; None means the largest indices plus 1.
+            missing: what unranked items mean, as for :func:`torchrank.rank`.
+
+        Raises:
+            ValueError: different lengths, indices below 0 or beyond ``shape``, an item rated twice in a row, fewer than
+                two items, an unknown word.
+            TypeError: indices that are not integers, scores that are not real numbers.
+
+        Example:
+            >>> rankings = SparseRankings.from_triples([0, 0, 1, 1], [3, 1, 1, 2], [5, 4, 2, 2], shape=(2, 5))
+            >>> rankings.dense().ranks.tolist()
+            [[-1, 0, -1, 1, -1], [-1, 0, 0, -1, -1]]
+        """
+        score, origin = as_tensor(scores, "scores", ordinal=True)
+        if score.ndim != 1:
+            raise ValueError(f"scores has shape {tuple(score.shape)}; expected one score for each rating")
+        row, item = as_indices(rows, "rows", score), as_indices(items, "items", score)
+        m, n = checked_shape(shape or (_count(row), _count(item)), row, item)
+        dtype = real_dtype(score, origin) if score.is_floating_point() else None
+        score = sortable(score)
+        if score.is_floating_point():
+            rated = ~score.isnan()
+            row, item, score = row[rated], item[rated], score[rated]
+        by_item = item.argsort(stable=True)
+        refuse_repeated(row[by_item], item[by_item], n)
+        order = by_item[score[by_item].argsort(descending=True, stable=True)]
+        order = order[row[order].argsort(stable=True)]
+        row, score = row[order], score[order]
+        starts = starts_of(torch.bincount(row, minlength=m))
+        above = torch.zeros(
+            len(row), dtype=torch.bool, device=row.device
+        )  # strictly below the one before it in its row
+        above[1:] = (score[1:] != score[:-1]) & (row[1:] == row[:-1])
+        meaning = meaning_of(missing, m, "missing", row.device, MISSING)
+        return cls(starts, item[order], ranks_of(starts, above), n, meaning, dtype, origin)._checked("scores")
+
+    @classmethod
+    def from_orders(
+        cls, orders: Matrix | Sequence[Sequence[int]], n_items: int | None = None, *, missing: Missing = "interleaving"
+    ) -> "SparseRankings":
+        """Rankings of lists of items, most preferred first: comparisons ``(winner, loser)``, races, shopping baskets.
+
+        Args:
+            orders: ``(m, L)`` item indices from 0 on, padded at the end with -1; or lists of any lengths.
+            n_items: number of items; None means the largest index plus 1.
+            missing: what items mean that a list leaves out, as for :func:`torchrank.rank`.
+
+        Raises:
+            ValueError, TypeError: as :func:`torchrank.from_orders`; fewer than two items.
+
+        Example:
+            >>> SparseRankings.from_orders([[2, 0], [1, 2, 0]], n_items=4).lengths.tolist()
+            [2, 3]
+        """
+        origin = Origin.of(orders)
+        if isinstance(orders, Sequence) and not is_table(orders):
+            lengths, listed = flat_orders(orders)
+            table = None
+        else:
+            table = as_orders(orders, "orders", n_items)
+            ranked = table >= 0
+            lengths, listed = ranked.sum(-1), table[ranked]
+        n = _count(listed) if n_items is None else n_items
+        row = torch.arange(len(lengths), device=lengths.device).repeat_interleave(lengths)
+        checked_shape((len(lengths), n), row, listed)
+        if table is None:
+            by_item = listed.argsort(stable=True)
+            refuse_repeated(row[by_item], listed[by_item], n)
+        starts = starts_of(lengths)
+        meaning = meaning_of(missing, len(lengths), "missing", row.device, MISSING)
+        ranks = (starts[1:] - 1).repeat_interleave(lengths) - torch.arange(len(listed), device=row.device)
+        return cls(starts, listed, ranks.to(torch.int32), n, meaning, None, origin)._checked("orders")
+
+    @property
+    def shape(self) -> torch.Size:
+        """``(m, n)``."""
+        return torch.Size((len(self), self.n_items))
+
+    @property
+    def ndim(self) -> int:
+        """2."""
+        return 2
+
+    @property
+    def missing(self) -> str:
+        """What unranked items mean; "interleaving" where there is a word for each ranking, and not all are "topk"."""
+        return self.meaning.word
+
+    @property
+    def lengths(self) -> Tensor:
+        """``(m,)`` int64 number of ranked items of each row."""
+        return self.starts.diff()
+
+    @property
+    def rows(self) -> Tensor:
+        """``(N,)`` int64 the ranking that each place belongs to."""
+        return torch.arange(len(self), device=self.starts.device).repeat_interleave(self.lengths)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, rows: Any) -> "SparseRankings":
+        """Some of the rankings, by a slice, indices or a mask, as NumPy has them."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # so scikit-learn cuts arrays
+            rows = rows[0]
+        rows = rows.cpu().numpy() if isinstance(rows, Tensor) else rows
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows)
+            rows = rows.astype(np.int64) if rows.size == 0 and rows.dtype != bool else rows
+        chosen = torch.from_numpy(np.atleast_1d(np.arange(len(self))[rows]).copy()).to(self.starts.device)
+        starts = starts_of(self.lengths[chosen])
+        shift = (self.starts[chosen] - starts[:-1]).repeat_interleave(starts.diff())
+        places = torch.arange(len(shift), device=shift.device) + shift
+        meaning = self.meaning.of_rows(chosen, (len(self),))
+        return replace(self, starts=starts, items=self.items[places], ranks=self.ranks[places], meaning=meaning)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(to_numpy(self.dense().as_scores(torch.float64)), dtype=dtype)
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"SparseRankings(shape=({m}, {n}), ranked={len(self.items)}, missing={self.missing!r})"
+
+    def to(self, device: torch.device | str) -> "SparseRankings":
+        """The same rankings on another device."""
+        parts = {name: getattr(self, name).to(device) for name in ("starts", "items", "ranks", "meaning")}
+        return replace(self, **parts)
+
+    def meant(self, missing: Missing, legal: tuple[str, ...] = MISSING, word: str = "missing") -> "SparseRankings":
+        """The same rankings with another word for unranked items; None leaves the one they have."""
+        if missing is not None:
+            meaning = meaning_of(missing, len(self), word, self.starts.device, legal)
+            return replace(self, meaning=meaning)._checked("X")
+        if self.missing not in legal:
+            raise ValueError(
+                f"X was ranked with missing={self.missing!r}; pass {word}=, one of {', '.join(map(repr, legal))}"
+            )
+        return self
+
+    def dense(self) -> Rankings:
+        """The same as a matrix of ranks.
+
+        Raises:
+            ValueError: it would have more than 2^31 entries.
+        """
+        m, n = self.shape
+        if m * n > _MOST_CELLS:
+            raise ValueError(
+                f"sparse rankings of shape ({m}, {n}) would make a dense matrix of {4 * m * n / 2**30:.3g} GiB, which "
+                "this function needs; pass fewer rows, or items, at once"
+            )
+        ranks = torch.full((m, n), -1, dtype=torch.int32, device=self.starts.device)
+        ranks[self.rows, self.items] = self.ranks
+        return Rankings(ranks, self.strict_pairs(), self.meaning, self.dtype, self.origin)
+
+    def strict_pairs(self) -> Tensor:
+        """``(m,)`` int64 number of pairs of ranked items that each row does not tie."""
+        lengths, rows = self.lengths, self.rows
+        group = self.starts[:-1].repeat_interleave(lengths) + self.ranks  # a number for each tie group
+        sizes = torch.bincount(group, minlength=len(self.items))
+        tied = torch.zeros_like(lengths).index_add_(0, rows, sizes[group] - 1)
+        return (lengths * (lengths - 1) - tied) // 2
+
+    def _checked(self, name: str) -> "SparseRankings":
+        """The same; ``ValueError`` where unranked items are refused and there are some."""
+        short = (self.lengths < self.n_items).nonzero()
+        if self.missing == "raise" and len(short):
+            row = int(short[0])
+            raise ValueError(
+                f"{name} leaves items of row {row} unranked: {int(self.lengths[row])} of {self.n_items} are ranked; "
+                f"pass missing=, one of {', '.join(map(repr, MISSING[1:]))} (what a sparse matrix does not store is "
+                "unranked; if it is 0, pass a dense one)"
+            )
+        return self
+
+
+def is_sparse_matrix(X: object) -> bool:
+    """Whether this is a matrix of ``scipy.sparse`` or a sparse tensor."""
+    if isinstance(X, Tensor):
+        return X.layout != torch.strided and not X.is_nested
+    return hasattr(X, "nnz") and hasattr(X, "tocoo")
+
+
+def from_sparse_matrix(X: Any, name: str, missing: Missing) -> SparseRankings:
+    """Rankings of the stored entries of a sparse matrix, zeros among them; what is not stored is unranked.
+
+    Raises:
+        ValueError: other than two dimensions, an entry stored twice, what :class:`SparseRankings` refuses.
+        TypeError: a layout other than COO, CSR or CSC, values that are not real numbers.
+    """
+    if len(X.shape) != 2:
+        raise ValueError(f"{name} has shape {tuple(X.shape)}; expected one sparse matrix (rankings, items)")
+    if isinstance(X, Tensor):
+        if X.requires_grad:
+            X = X.detach()
+        try:
+            coo = X if X.layout == torch.sparse_coo else X.to_sparse_coo()
+        except RuntimeError as error:
+            raise TypeError(f"{name} has layout {X.layout}; pass a sparse CSR or COO tensor ({error})") from None
+        (row, item), values = coo._indices(), coo._values()  # not coalesced: that would add up entries stored twice
+    else:
+        coo = X.tocoo()
+        row, item, values = coo.row, coo.col, coo.data
+    return SparseRankings.from_triples(row, item, values, shape=(X.shape[0], X.shape[1]), missing=missing)
+
+
+def _count(indices: Tensor) -> int:
+    return int(indices.max()) + 1 if len(indices) else 0
