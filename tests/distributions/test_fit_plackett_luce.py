@@ -8,11 +8,13 @@ import torch
 
 from tests.oracles.distributions import partial_log_likelihood
 from tests.strategies import random_scores
-from torchrank import ConvergenceWarning, PlackettLuce, fit_plackett_luce, from_orders
+from torchrank import ConvergenceWarning, PlackettLuce, SparseRankings, fit_plackett_luce, from_orders, rank
+from torchrank.distributions.choice_lists import choice_lists
 from torchrank.distributions.choices import choice_statistics, choices_of, mm_update
 from torchrank.distributions.connectivity import connected_groups
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.missing import Meaning
+from torchrank.rankings.sparse import sparse_of
 
 # 0 beats 1 three times, 1 beats 0 once, both beat 2 once.
 ONE_WAY = from_orders([[0, 1]] * 3 + [[1, 0], [0, 2], [1, 2]])
@@ -29,7 +31,7 @@ def objective_at(logits: np.ndarray, X: np.ndarray, weights: np.ndarray, kind: s
     return partial_log_likelihood(np.exp(logits).tolist(), X, weights.tolist(), kind, prior)
 
 
-@pytest.mark.parametrize("method", ["newton", "mm"])
+@pytest.mark.parametrize("method", ["newton", "cg", "mm"])
 @pytest.mark.parametrize("kind", ["interleaving", "topk"])
 @pytest.mark.parametrize("prior", [0.0, 0.7])
 def test_ends_at_the_maximum(method: str, kind: str, prior: float) -> None:
@@ -126,7 +128,9 @@ def test_separate_comparisons_are_right_within_each_group() -> None:
 
 def test_topk_lists_compare_with_all_items() -> None:
     lists = from_orders([[0], [1], [2], [3]])
-    groups = connected_groups(choices_of(dense_ranks(torch.from_numpy(lists), "allow", "X")[0], Meaning("topk")))
+    groups = connected_groups(
+        choice_lists(SparseRankings.from_orders([[0], [1], [2], [3]], missing="topk"), torch.ones(4))
+    )
     assert groups == [[0, 1, 2, 3]]
     assert np.abs(fit_plackett_luce(lists, missing="topk").logits).max() < 1e-12
     with pytest.raises(ValueError, match="4 groups"):
@@ -145,8 +149,8 @@ def test_groups_are_those_of_reachability(kind: str) -> None:
         for k in range(6):
             reach |= reach[:, [k]] & reach[[k]]
         expected = {tuple(np.flatnonzero(reach[i] & reach[:, i]).tolist()) for i in range(6)}
-        ranks, _ = dense_ranks(torch.from_numpy(X), "allow", "X")
-        assert {tuple(group) for group in connected_groups(choices_of(ranks, Meaning(kind)))} == expected
+        lists = choice_lists(sparse_of(rank(X, kind)), torch.ones(4))
+        assert {tuple(group) for group in connected_groups(lists)} == expected
 
 
 def test_weights() -> None:

@@ -4,5 +4,15 @@ from torchrank.distributions.fit_mallows import MallowsFit, fit_mallows
 from torchrank.distributions.fit_plackett_luce import PlackettLuceFit, fit_plackett_luce
 from torchrank.distributions.mallows import Mallows
 from torchrank.distributions.plackett_luce import PlackettLuce
+from torchrank.distributions.priors import GhostItem, NormalPrior
 
-__all__ = ["Mallows", "MallowsFit", "PlackettLuce", "PlackettLuceFit", "fit_mallows", "fit_plackett_luce"]
+__all__ = [
+    "GhostItem",
+    "Mallows",
+    "MallowsFit",
+    "NormalPrior",
+    "PlackettLuce",
+    "PlackettLuceFit",
+    "fit_mallows",
+    "fit_plackett_luce",
+]

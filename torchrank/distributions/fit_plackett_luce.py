@@ -1,5 +1,7 @@
 """Maximum-likelihood and penalized fits of Plackett-Luce worths."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -7,66 +9,66 @@ from torch import Tensor
 
 from torchrank._repr import short_repr
 from torchrank._warnings import warn_not_converged
-from torchrank.distributions.choices import (
-    MISSING,
-    REMEDY,
-    UNTIED,
-    Choices,
-    ChoiceStatistics,
-    choice_statistics,
-    choices_of,
-    mm_update,
-    worths_on_offer,
-)
+from torchrank.distributions.ascent import Ascent, Point, ascend, inverse, solve_by_products
+from torchrank.distributions.choice_lists import ChoiceLists, choice_lists
+from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, ChoiceStatistics, mm_update
 from torchrank.distributions.connectivity import refuse_no_maximum
-from torchrank.ops.rank import as_rankings
+from torchrank.distributions.likelihood import PlackettLuceObjective
+from torchrank.distributions.priors import Gamma, LogPrior, Prior, log_prior
+from torchrank.distributions.ties import TiedObjective
+from torchrank.ops.rank import as_rankings, sparse_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.missing import Meaning, Missing, refuse_batches
-from torchrank.rankings.validate import (
-    Scores,
-    as_weights,
-    check_choice,
-    check_count,
-    check_finite,
-    refuse_ties,
-)
+from torchrank.rankings.missing import Missing, refuse_batches
+from torchrank.rankings.sparse import SparseRankings, is_sparse_matrix, sparse_of
+from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
 
-METHODS = ("newton", "mm")
-_BLOCK_ELEMENTS = 2**14  # half of what makes torch wake its own threads
-_LEAST_GAIN = 1e-4  # of what a Newton step promises, for its length to be accepted (Armijo)
+METHODS = ("auto", "newton", "cg", "mm")
+TIES = ("raise", "davidson")
+COVARIANCES = ("auto", "full", "diagonal", "none")
+_MOST_MATRIX = 500  # items up to which steps by the matrix of second derivatives are the faster ones
+_MOST_COVARIANCE = 2000  # items of which "auto" gives all covariances
+_EXACT = 1e-12  # residual of covariances by products
+_FLAT = 10  # times the largest derivative allowed at the end: a curvature that a maximum has more of
 
 
 class PlackettLuceFit(NamedTuple):
-    """Worths fitted to rankings, and the evidence that the fit ended where it should."""
+    """Worths fitted to rankings, and the evidence that the fit ended where it should.
+
+    There are q = n + t parameters, the logits and then the logarithms of tie parameters.
+    """
 
     logits: Matrix  # (n,) log-worths that add up to 0, larger = preferred
-    covariance: Matrix  # (n, n) of the logits: inverse information, whose rows add up to 0 as the logits do
-    standard_errors: Matrix  # (n,) of the logits
+    covariance: Matrix  # (q, q), or (k, k) of the items asked for: inverse information; None where not asked for
+    standard_errors: Matrix  # (n,) of the logits, or (k,) of the items asked for; None likewise
     log_likelihood: float  # of the weighted rankings, without the prior
-    gradient: float  # largest derivative in a logit at the end, divided by the sum of weights
+    gradient: float  # largest derivative in a parameter at the end, divided by the sum of weights
     objective: tuple[float, ...]  # before every step and at the end: log-likelihood plus log-prior, which rises
     losses: tuple[float, ...]  # minus the last objective
     n_iter: int
     converged: bool
     reason: str  # "tolerance" or "max_iter"
+    log_ties: Matrix  # (t,) logarithms of the parameters of ties of 2, 3, ... items; -inf for sizes never seen
+    tie_standard_errors: Matrix  # (t,) of them, 0 for sizes never seen; None likewise
 
     __repr__ = short_repr
 
 
 @isolated
 def fit_plackett_luce(
-    X: Scores,
+    X: Scores | SparseRankings,
     weights: Matrix | None = None,
     *,
     missing: Missing = None,
-    prior: float = 0.0,
-    method: str = "newton",
+    ties: str = "raise",
+    prior: Prior = 0.0,
+    method: str = "auto",
+    covariance: str | Sequence[int] = "auto",
     tol: float = 1e-9,
     max_iter: int = 1000,
 ) -> PlackettLuceFit:
-    r"""Fit Plackett-Luce worths :math:`v = e^{\theta}` to rankings.
+    r"""Fit Plackett-Luce worths :math:`v = e^{\theta}` to rankings; of comparisons, Bradley-Terry strengths.
 
     With the items of ranking r in order :math:`r_1, r_2, \dots` what is maximized is
 
@@ -81,8 +83,14 @@ def fit_plackett_luce(
     Without it there is one only if the items can't be split in two groups of which one was never preferred to the
     other: where a chain of preferences leads from every item to every other (Hunter, Ann. Statist. 32(1), 2004).
 
+    With ``ties="davidson"`` sets of tied items are chosen together, and a parameter for each size of a tie is fitted
+    too; see :class:`torchrank.PlackettLuce`. The fit is concave in the logits and in the logarithms of the parameters.
+
+    Equal rankings are merged, and then the cost of a step is that of the items ranked, not of rankings times items.
+    Many comparisons of many players come as ``SparseRankings.from_orders(pairs)``, which holds what was ranked only.
+
     Args:
-        X: ``(m, n)`` scores without ties, one ranking a row: larger = preferred, NaN = unranked.
+        X: ``(m, n)`` scores, one ranking a row: larger = preferred, NaN = unranked; or sparse rankings.
         weights: ``(m,)`` at least 0; None means 1 each. Weighing a row is the same as repeating it.
         missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.
 
@@ -91,21 +99,31 @@ def fit_plackett_luce(
             * "topk": less preferred than all ranked items: every choice was among all items not yet placed.
 
             Or one of the last two for each ranking, ``(m,)``.
-        prior: :math:`\alpha`, at least 0, in the unit of the weights: multiply both to change the unit.
-        method: "newton", or "mm" for Hunter's minorization-maximization, whose steps cost less and need no n x n
-            matrix, but are many more.
-        tol: stop when no derivative in a logit exceeds ``tol`` times the sum of weights.
+        ties: "raise", an error; or "davidson" as above.
+        prior: :math:`\alpha`, at least 0, in the unit of the weights: multiply both to change the unit; or
+            :class:`torchrank.distributions.GhostItem`, :class:`torchrank.distributions.NormalPrior`.
+        method: how to go uphill.
+
+            * "newton": Newton's method; steps take the n x n matrix of second derivatives.
+            * "cg": Newton's method whose steps are found by conjugate gradients, from products with that matrix.
+            * "mm": Hunter's minorization-maximization, whose steps cost least, but are many more. It takes no ties, and
+              a number as the prior.
+            * "auto": "newton" for up to 500 items and for ties, "cg" beyond.
+        covariance: "full"; "diagonal" for standard errors alone; "none"; or the indices of k items, of which there are
+            to be covariances, found by conjugate gradients. "full" and "diagonal" invert an n x n matrix, for which
+            they take 16 n^2 bytes and n^3 steps. "auto": "full" for up to 2,000 items, "none" beyond.
+        tol: stop when no derivative in a parameter exceeds ``tol`` times the sum of weights.
         max_iter: steps at most.
 
     Returns:
-        :class:`PlackettLuceFit`, arrays for NumPy and tensors for torch, float64. Standard errors are those of
-        logits that add up to 0; a difference i - j has the variance ``C[i, i] + C[j, j] - 2 C[i, j]`` of the
-        covariance C. Like the log-likelihood they count a weight as so many rankings.
+        :class:`PlackettLuceFit`, arrays for NumPy and tensors for torch, float64. Covariances are the inverse of the
+        information, that of the prior included, for logits that add up to 0: a difference i - j has the variance
+        ``C[i, i] + C[j, j] - 2 C[i, j]``. Like the log-likelihood they count a weight as so many rankings.
 
     Raises:
-        ValueError: tied items, unranked items with ``missing="raise"``, weights that are negative, not finite or all 0,
-            and, without a prior, data for which there is no maximum; the message lists the groups of items within
-            which there is one.
+        ValueError: tied items with ``ties="raise"``, unranked items with ``missing="raise"``, weights that are
+            negative, not finite or all 0, and, without a prior, data for which there is no maximum; the message lists
+            the groups of items within which there is one.
         TypeError: scores or weights that are not real numbers.
 
     Warns:
@@ -117,138 +135,186 @@ def fit_plackett_luce(
         3.0
     """
     check_choice(method, "method", METHODS)
-    check_finite(prior, "prior", 0)
+    check_choice(ties, "ties", TIES)
     check_finite(tol, "tol", 0)
     check_count(max_iter, "max_iter", least=0)
-    rankings = as_rankings(X, missing=missing, remedy=REMEDY, legal=MISSING)
-    if rankings.ndim != 2:
-        raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix (rankings, items)")
-    refuse_batches(rankings.meaning, "missing")
-    weight = as_weights(weights, rankings.ranks).detach()
+    if not isinstance(covariance, str):
+        covariance = [*covariance]
+    else:
+        check_choice(covariance, "covariance", COVARIANCES)
+    if isinstance(X, SparseRankings) or is_sparse_matrix(X):
+        rankings = sparse_rankings(X, missing=missing, legal=MISSING)
+    else:
+        rankings = as_rankings(X, missing=missing, remedy=REMEDY, legal=MISSING)
+        if rankings.ndim != 2:
+            raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix (rankings, items)")
+        refuse_batches(rankings.meaning, "missing")
+    weight = as_weights(weights, rankings).detach()
     if weight.ndim != 1:
         raise ValueError(f"weights has shape {tuple(weight.shape)}; expected one weight for each ranking")
+    log_prior_ = log_prior(prior, rankings.shape[1], rankings.ranks.device)
+    if method == "mm" and (ties != "raise" or not (log_prior_ is None or isinstance(log_prior_, Gamma))):
+        raise ValueError('method="mm" takes no ties, and a number as the prior; pass method="auto"')
     found: list[PlackettLuceFit] = []
 
     def search(ranks: Tensor, weight: Tensor) -> Tensor:
-        refuse_ties(ranks, "X", UNTIED)
-        used = weight > 0
-        topk = rankings.meaning.topk
-        choices = choices_of(ranks[used], Meaning(rankings.meaning.word, None if topk is None else topk[used]))
-        if prior == 0:
-            refuse_no_maximum(choices)
-        problem = _Problem(_in_blocks(choices, weight[used]), float(prior))
-        n = ranks.shape[-1]
-        worths = torch.full((n,), 1 / n, dtype=torch.float64, device=ranks.device)
-        found.append(_ascend(problem, worths, method, float(weight.sum()), tol, max_iter))
+        held = replace(rankings, ranks=ranks)
+        sparse = held if isinstance(held, SparseRankings) else sparse_of(held)
+        if ties == "raise":
+            sparse.refuse_ties("X", UNTIED)
+        lists = choice_lists(sparse, weight)
+        total = float(weight.sum())
+        if ties == "raise":
+            found.append(_fit(lists, log_prior_, total, method, covariance, tol, max_iter))
+        else:
+            found.append(_fit_with_ties(lists, log_prior_, total, method, covariance, tol, max_iter))
         return found[0].logits
 
     logits = on_values(search, rankings.ranks, weight)
     fit = found[0]._replace(logits=not_followed(logits, X, weights, by="fit_plackett_luce"))
-    return fit._replace(**{name: rankings.origin.wrap(getattr(fit, name)) for name in _ARRAYS})
-
-
-_ARRAYS = ("logits", "covariance", "standard_errors")
-
-
-class _Problem(NamedTuple):
-    """What is maximized: the penalized log-likelihood, its gradient and its information in the logits."""
-
-    blocks: list[tuple[Choices, Tensor]]  # (rows, n) and the weights (rows,) of some rankings
-    prior: float
-
-    def statistics(self, worths: Tensor) -> ChoiceStatistics:
-        first, *others = (choice_statistics(choices, worths, weights) for choices, weights in self.blocks)
-        return sum(others, start=first)
-
-    def objective(self, statistics: ChoiceStatistics, worths: Tensor) -> float:
-        log_prior = self.prior * (worths.log() - worths.sum().log()).sum()
-        return float(statistics.log_likelihood + log_prior)
-
-    def gradient(self, statistics: ChoiceStatistics, worths: Tensor) -> Tensor:
-        share = worths / worths.sum()
-        return statistics.wins - worths * statistics.rates + self.prior * (1 - worths.shape[0] * share)
-
-    def information(self, statistics: ChoiceStatistics, worths: Tensor) -> Tensor:
-        """Minus the second derivatives, ``(n, n)``: the covariance of each choice among those on offer, added up."""
-        together = sum(_offered_together(choices, worths, weights) for choices, weights in self.blocks)
-        share = worths / worths.sum()
-        n = worths.shape[0]
-        diagonal = worths * statistics.rates + self.prior * n * share
-        return diagonal.diag() - worths * worths[:, None] * together - self.prior * n * share * share[:, None]
-
-
-def _offered_together(choices: Choices, worths: Tensor, weights: Tensor) -> Tensor:
-    """Sum of weight / (total worth on offer)^2 over the choices between two items and maybe others, ``(n, n)``."""
-    until = (choices.made / worths_on_offer(choices, worths)).square().cumsum(dim=-1) * choices.offered
-    until = until.gather(-1, choices.place)
-    # Two items are on offer together until the first of them is placed, and sums over places only grow.
-    return torch.stack([weights @ torch.minimum(until, column[:, None]) for column in until.unbind(-1)])
-
-
-def _in_blocks(choices: Choices, weights: Tensor) -> list[tuple[Choices, Tensor]]:
-    """Blocks of rankings: on the CPU such that they stay in cache, and in the calling thread."""
-    m, n = choices.order.shape
-    step = max(1, _BLOCK_ELEMENTS // n) if weights.device.type == "cpu" else max(1, m)
-    spans = [slice(start, start + step) for start in range(0, m, step)]
-    return [(Choices(*(part[span] for part in choices)), weights[span]) for span in spans]
-
-
-def _ascend(problem: _Problem, worths: Tensor, method: str, total: float, tol: float, max_iter: int) -> PlackettLuceFit:
-    """Go uphill from ``worths`` until no derivative exceeds ``tol`` of the total weight."""
-    tol = tol * total
-    statistics = problem.statistics(worths)
-    objective = [problem.objective(statistics, worths)]
-    n_iter = 0
-    while n_iter < max_iter and float(problem.gradient(statistics, worths).abs().max()) > tol:
-        if method == "mm":
-            worths = mm_update(statistics, worths, problem.prior)
-            statistics = problem.statistics(worths)
-        else:
-            worths, statistics = _newton_step(problem, statistics, worths)
-        objective.append(problem.objective(statistics, worths))
-        n_iter += 1
-    slope = float(problem.gradient(statistics, worths).abs().max())
-    if slope > tol:
-        warn_not_converged(
-            f"Plackett-Luce did not converge in {n_iter} steps: the largest derivative is {slope:.3g}, "
-            f"{tol:.3g} was asked for; raise max_iter or tol"
-        )
-    covariance = inverse_information(problem.information(statistics, worths))
-    logits = worths.log()
-    return PlackettLuceFit(
-        logits=logits - logits.mean(),
-        covariance=covariance,
-        standard_errors=covariance.diagonal().sqrt(),
-        log_likelihood=float(statistics.log_likelihood),
-        gradient=slope / total,
-        objective=tuple(objective),
-        losses=(-objective[-1],),
-        n_iter=n_iter,
-        converged=slope <= tol,
-        reason="tolerance" if slope <= tol else "max_iter",
+    arrays = {name: getattr(fit, name) for name in _ARRAYS}
+    return fit._replace(
+        **{name: None if value is None else rankings.origin.wrap(value) for name, value in arrays.items()}
     )
 
 
-def _newton_step(problem: _Problem, statistics: ChoiceStatistics, worths: Tensor) -> tuple[Tensor, ChoiceStatistics]:
-    """Worths after a Newton step in the logits, halved until the objective grows as it should, and their statistics."""
-    gradient = problem.gradient(statistics, worths)
-    step = inverse_information(problem.information(statistics, worths)) @ gradient
-    here, promised = problem.objective(statistics, worths), float(gradient @ step)
-    length = 1.0
+_ARRAYS = ("logits", "covariance", "standard_errors", "log_ties", "tie_standard_errors")
+
+
+def _fit(
+    lists: ChoiceLists,
+    prior: LogPrior | None,
+    total: float,
+    method: str,
+    covariance: str | list[int],
+    tol: float,
+    max_iter: int,
+) -> PlackettLuceFit:
+    n = lists.n_items
+    if prior is None:
+        refuse_no_maximum(lists)
+    objective = PlackettLuceObjective(lists, prior)
+    start = lists.weights.new_zeros(n)
+    if method == "auto":
+        method = "newton" if n <= _MOST_MATRIX else "cg"
+    if method == "mm":
+        end = _minorize(objective, start, tol * total, max_iter)
+    else:
+        end = ascend(objective, start, method, tol * total, max_iter)
+    return _as_fit(end, objective.level, n, lists.weights.new_zeros(0, dtype=torch.int64), total, covariance, tol)
+
+
+def _fit_with_ties(
+    lists: ChoiceLists,
+    prior: LogPrior | None,
+    total: float,
+    method: str,
+    covariance: str | list[int],
+    tol: float,
+    max_iter: int,
+) -> PlackettLuceFit:
+    n = lists.n_items
+    if prior is None:
+        refuse_no_maximum(lists, ties=True)
+    objective = TiedObjective(lists, prior)
+    start = lists.weights.new_zeros(n + len(objective.sizes))
+    end = ascend(objective, start, "cg" if method == "cg" else "newton", tol * total, max_iter)
+    # Where there is no maximum, the likelihood grows ever less along some direction, and its curvature with it.
+    curvature = torch.linalg.eigvalsh(end.point.information())
+    flat = int((curvature < _FLAT * max(tol, _EXACT) * total).sum()) - (objective.level is not None)
+    if flat > 0:
+        raise ValueError(
+            "Plackett-Luce with ties has no maximum of the likelihood for these rankings: worths or tie parameters "
+            "grow without end, as where all choices are ties, or an item ties and wins but never loses; pass prior=0.5"
+        )
+    return _as_fit(end, objective.level, n, objective.sizes, total, covariance, tol)
+
+
+def _minorize(objective: PlackettLuceObjective, start: Tensor, tol: float, max_iter: int) -> Ascent:
+    """Go uphill by Hunter's steps until no derivative exceeds ``tol``."""
+    alpha = objective.prior.alpha if isinstance(objective.prior, Gamma) else 0.0
+    point, trace = objective.at(start), []
     while True:
-        logits = worths.log() + length * step
-        there = (logits - logits.max()).exp()
-        found = problem.statistics(there)
-        gain = problem.objective(found, there) - here
-        # At the maximum gains drown in rounding: then the full step is as good as any.
-        if gain >= _LEAST_GAIN * length * promised or promised <= 1e-12 * abs(here) or length < 1e-6:
-            return there, found
-        length /= 2
+        trace.append(point.value)
+        slope = float(point.gradient.abs().max())
+        if len(trace) > max_iter or slope <= tol:
+            return Ascent(point, trace, len(trace) - 1, slope)
+        sums = ChoiceStatistics(objective.wins, point.sums.rates, point.sums.log_likelihood)
+        point = objective.at(mm_update(sums, point.worths, alpha).log())
 
 
-def inverse_information(information: Tensor) -> Tensor:
-    """Inverse on vectors that add up to 0; the information knows nothing of a constant added to all logits."""
-    n = information.shape[-1]
-    size = information.diagonal().mean().clamp(min=torch.finfo(information.dtype).tiny)
-    inverse = torch.linalg.inv(information + size / n)
-    return inverse - 1 / (n * size)
+def _as_fit(
+    end: Ascent,
+    level: Tensor | None,
+    n: int,
+    sizes: Tensor,
+    total: float,
+    covariance: str | list[int],
+    tol: float,
+) -> PlackettLuceFit:
+    """What comes back, with a warning if the end is not one."""
+    converged = end.slope <= tol * total
+    if not converged:
+        warn_not_converged(
+            f"Plackett-Luce did not converge in {end.n_iter} steps: the largest derivative is {end.slope:.3g}, "
+            f"{tol * total:.3g} was asked for; raise max_iter or tol"
+        )
+    parameters = end.point.parameters
+    table = _covariance(end.point, level, n, covariance)
+    log_ties = parameters.new_full((int(sizes.max()) - 1 if len(sizes) else 0,), -torch.inf)
+    log_ties[sizes - 2] = parameters[n:]
+    if table is not None and isinstance(covariance, str):
+        table = _with_unseen(table, n, sizes)
+    errors = None if table is None else table.diagonal().clamp(min=0).sqrt() if table.ndim == 2 else table.sqrt()
+    whole = isinstance(covariance, str)
+    return PlackettLuceFit(
+        logits=parameters[:n] - parameters[:n].mean(),
+        covariance=table if table is not None and table.ndim == 2 else None,
+        standard_errors=errors[:n] if errors is not None and whole else errors,
+        log_likelihood=end.point.log_likelihood,
+        gradient=end.slope / total,
+        objective=tuple(end.trace),
+        losses=(-end.trace[-1],),
+        n_iter=end.n_iter,
+        converged=converged,
+        reason="tolerance" if converged else "max_iter",
+        log_ties=log_ties,
+        tie_standard_errors=errors[n:] if errors is not None and whole else None,
+    )
+
+
+def _covariance(point: Point, level: Tensor | None, n: int, wanted: str | list[int]) -> Tensor | None:
+    """Covariances ``(q, q)`` of logits that add up to 0 and tie parameters, variances ``(q,)``, or those of items."""
+    q = len(point.parameters)
+    if wanted == "auto":
+        wanted = "full" if n <= _MOST_COVARIANCE else "none"
+    if wanted == "none":
+        return None
+    logits = (torch.arange(q, device=point.parameters.device) < n).to(point.parameters.dtype)
+    if isinstance(wanted, str):
+        table = inverse(point.information(), level)
+        if level is None:
+            table = _centered(_centered(table, logits).mT, logits)
+        return table if wanted == "full" else table.diagonal().clone()
+    chosen = torch.tensor(wanted, dtype=torch.int64, device=logits.device)
+    found = []
+    for item in wanted:
+        unit = torch.zeros_like(logits)
+        unit[item] = 1
+        solution = solve_by_products(point, _centered(unit[:, None], logits)[:, 0], _EXACT)
+        found.append(_centered(solution[:, None], logits)[chosen, 0])
+    return torch.stack(found)
+
+
+def _with_unseen(table: Tensor, n: int, sizes: Tensor) -> Tensor:
+    """The table with zeros for ties of sizes that were never seen, whose parameter is 0 for sure."""
+    kept = torch.cat([torch.arange(n, device=sizes.device), n + sizes - 2])
+    q = n + (int(sizes.max()) - 1 if len(sizes) else 0)
+    if table.ndim == 1:
+        return table.new_zeros(q).index_copy_(0, kept, table)
+    return table.new_zeros(q, q).index_put_((kept[:, None], kept), table)
+
+
+def _centered(columns: Tensor, logits: Tensor) -> Tensor:
+    """Columns ``(q, k)`` whose logits add up to 0."""
+    return columns - torch.outer(logits, logits @ columns / logits.sum())

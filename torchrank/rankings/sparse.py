@@ -224,6 +224,15 @@ class SparseRankings:
         tied = torch.zeros_like(lengths).index_add_(0, rows, sizes[group] - 1)
         return (lengths * (lengths - 1) - tied) // 2
 
+    def refuse_ties(self, name: str, remedy: str) -> None:
+        """Raise ``ValueError`` naming the first row with tied items, and two of them."""
+        rows = self.rows
+        tied = ((self.ranks[1:] == self.ranks[:-1]) & (rows[1:] == rows[:-1])).nonzero()
+        if len(tied):
+            place = int(tied[0])
+            first, second = sorted(self.items[place : place + 2].tolist())
+            raise ValueError(f"{name} ties items {first} and {second} in row {int(rows[place])}; {remedy}")
+
     def _checked(self, name: str) -> "SparseRankings":
         """The same; ``ValueError`` where unranked items are refused and there are some."""
         short = (self.lengths < self.n_items).nonzero()
@@ -235,6 +244,16 @@ class SparseRankings:
                 "unranked; if it is 0, pass a dense one)"
             )
         return self
+
+
+def sparse_of(rankings: Rankings) -> SparseRankings:
+    """Rankings ``(m, n)`` held item by item."""
+    m, n = rankings.shape
+    row, item = (rankings.ranks >= 0).nonzero(as_tuple=True)
+    ranks = rankings.ranks[row, item]
+    order = (row * n + (n - 1 - ranks)).argsort(stable=True)
+    starts = starts_of(torch.bincount(row, minlength=m))
+    return SparseRankings(starts, item[order], ranks[order], n, rankings.meaning, rankings.dtype, rankings.origin)
 
 
 def is_sparse_matrix(X: object) -> bool:

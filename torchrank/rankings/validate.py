@@ -135,8 +135,8 @@ def as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, Origin]:
     return gram, origin
 
 
-def as_weights(weights: Matrix | None, scores: Tensor, name: str = "weights") -> Tensor:
-    """Weights of the rankings ``scores`` (..., m, n) as a float64 tensor ``(..., m)``; ones for None.
+def as_weights(weights: Matrix | None, scores: Any, name: str = "weights") -> Tensor:
+    """Weights of the rankings ``scores`` (..., m, n), prepared or not, as a float64 tensor ``(..., m)``; ones for None.
 
     Batch dimensions need not be those of the scores, but have to broadcast with them.
 
@@ -145,17 +145,17 @@ def as_weights(weights: Matrix | None, scores: Tensor, name: str = "weights") ->
         ValueError: no rankings, another number of weights, batch dimensions that do not broadcast, another device, or
             weights that are negative, infinite or NaN, or that add up to nothing.
     """
-    m = scores.shape[-2]
+    m, device = scores.shape[-2], scores.device if isinstance(scores, Tensor) else scores.ranks.device
     if m == 0:
         raise ValueError(f"the rankings have shape {tuple(scores.shape)}; at least one is needed")
     if weights is None:
-        return torch.ones(m, dtype=torch.float64, device=scores.device)
+        return torch.ones(m, dtype=torch.float64, device=device)
     table, origin = as_tensor(weights, name, "real numbers, one weight for each ranking")
-    table = table.to(scores.device) if origin.numpy else table
+    table = table.to(device) if origin.numpy else table
     if table.ndim == 0 or table.shape[-1] != m:
         raise ValueError(f"{name} has shape {tuple(table.shape)}; expected one weight for each of {m} rankings")
-    if table.device != scores.device:
-        raise ValueError(f"{name} is on {table.device} and the rankings on {scores.device}; move one of them")
+    if table.device != device:
+        raise ValueError(f"{name} is on {table.device} and the rankings on {device}; move one of them")
     try:
         torch.broadcast_shapes(table.shape[:-1], scores.shape[:-2])
     except RuntimeError:

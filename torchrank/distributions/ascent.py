@@ -1,0 +1,113 @@
+"""Newton's method for concave objectives, by matrices of second derivatives or by their products with vectors."""
+
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from torchrank.linalg.iterative import cg
+
+_LEAST_GAIN = 1e-4  # of what a Newton step promises, for its length to be accepted (Armijo)
+_INEXACT = 0.1  # residual that the products' steps may leave far from the maximum
+_MOST_PRODUCTS = 2000  # of one step
+
+
+class Point(Protocol):
+    """The objective at some parameters ``(q,)``."""
+
+    parameters: Tensor
+    value: float
+    log_likelihood: float  # the part of the value that is not a prior's
+    gradient: Tensor
+
+    def product(self, x: Tensor) -> Tensor:
+        """The information, minus the second derivatives, times ``x``."""
+        ...
+
+    def diagonal(self) -> Tensor:
+        """Of the information."""
+        ...
+
+    def information(self) -> Tensor:
+        """``(q, q)``."""
+        ...
+
+
+class Objective(Protocol):
+    """What is maximized."""
+
+    level: Tensor | None  # (q,) the direction along which nothing changes, ones for logits; None where there is none
+
+    def at(self, parameters: Tensor) -> Point:
+        """Evaluate it."""
+        ...
+
+
+class Ascent(NamedTuple):
+    """Where Newton's method ended."""
+
+    point: Point
+    trace: list[float]
+    n_iter: int
+    slope: float  # largest derivative
+
+
+def ascend(objective: Objective, start: Tensor, method: str, tol: float, max_iter: int) -> Ascent:
+    """Go uphill by Newton steps, "newton" or "cg", until no derivative exceeds ``tol``."""
+    point = objective.at(start)
+    trace = [point.value]
+    steepest = max(float(point.gradient.abs().max()), torch.finfo(torch.float64).tiny)
+    while len(trace) <= max_iter and (slope := float(point.gradient.abs().max())) > tol:
+        if method == "newton":
+            step = solve(point.information(), point.gradient, objective.level)
+        else:
+            step = solve_by_products(point, point.gradient, min(_INEXACT, slope / steepest))
+        point = _on_the_way(objective, point, step)
+        trace.append(point.value)
+    return Ascent(point, trace, len(trace) - 1, float(point.gradient.abs().max()))
+
+
+def _on_the_way(objective: Objective, point: Point, step: Tensor) -> Point:
+    """The point after a step, which is halved until the objective grows as it should."""
+    promised, length = float(point.gradient @ step), 1.0
+    while True:
+        there = objective.at(point.parameters + length * step)
+        # At the maximum gains drown in rounding: then the full step is as good as any.
+        drowned = promised <= 1e-12 * abs(point.value) and there.value == there.value
+        if there.value - point.value >= _LEAST_GAIN * length * promised or drowned or length < 1e-6:
+            return there
+        length /= 2
+
+
+def solve(information: Tensor, b: Tensor, level: Tensor | None) -> Tensor:
+    """The solution x of ``information x = b``, which has no part along ``level``."""
+    return torch.cholesky_solve(b[:, None], _factor(information, level))[:, 0]
+
+
+def inverse(information: Tensor, level: Tensor | None) -> Tensor:
+    """Inverse on the vectors that have no part along ``level``."""
+    found = torch.cholesky_inverse(_factor(information, level))
+    return found if level is None else _without(_without(found, level).mT, level)
+
+
+def solve_by_products(point: Point, b: Tensor, tol: float) -> Tensor:
+    """The same by conjugate gradients, the parameters in units of the information's diagonal."""
+    unit = point.diagonal().clamp(min=torch.finfo(b.dtype).tiny).rsqrt()
+    solution = cg(lambda x: unit * point.product(unit * x), unit * b, tol=tol, max_iter=_MOST_PRODUCTS)
+    return unit * solution.x
+
+
+def _factor(information: Tensor, level: Tensor | None) -> Tensor:
+    diagonal = information.diagonal()
+    if level is not None:
+        information = information + diagonal.mean() / level.sum() * torch.outer(level, level)
+    factor, failed = torch.linalg.cholesky_ex(information)
+    if bool(failed):  # flat to rounding in some direction: lift it by as much
+        lift = diagonal.max().clamp(min=torch.finfo(information.dtype).tiny) * len(diagonal) * 1e-14
+        factor = torch.linalg.cholesky(information + lift * torch.eye(len(diagonal), dtype=lift.dtype).to(lift.device))
+    return factor
+
+
+def _without(matrix: Tensor, level: Tensor) -> Tensor:
+    """Columns without their part along ``level``, of ones and zeros."""
+    return matrix - torch.outer(level, level @ matrix / level.sum())

@@ -1,0 +1,175 @@
+r"""Plackett-Luce with ties: at every choice a set of items is chosen, mostly of one.
+
+.. math:: P(S \mid A) = \frac{f(S)}{\sum_{T \subseteq A,\, |T| \le D} f(T)}, \qquad
+          f(S) = \delta_{|S|} \Big(\prod_{i \in S} e^{\theta_i}\Big)^{1 / |S|}, \qquad \delta_1 = 1
+
+(Davidson, J. Am. Stat. Assoc. 65, 1970, for two items; Turner, van Etten, Firth and Kosmidis, Comput. Stat. 35, 2020).
+The sum over all sets of t items is the elementary symmetric polynomial of order t in :math:`e^{\theta_i / t}`, which is
+found for the items from each place on by adding one item at a time; nothing is subtracted.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchrank.distributions.choice_lists import ChoiceLists
+from torchrank.distributions.priors import LogPrior
+
+_MOST_DENSE = 64  # columns of second derivatives at once
+
+
+class TiedChoices(NamedTuple):
+    """Choices of sets of items; rows are rankings, and the items of a place and all later ones are on offer."""
+
+    order: Tensor  # (..., L) items, most preferred first; anything for padding
+    offered: Tensor  # (..., L) bool: whether there is an item at the place
+    starts: Tensor  # (..., L) bool: whether a set is chosen at this place, from it on
+    size: Tensor  # (..., L) int64 number of items of the set that the place belongs to; 0 for items never chosen
+
+
+def tied_choices(order: Tensor, ranks: Tensor, offered: Tensor) -> TiedChoices:
+    """The choices of items in this order with these ranks ``(..., L)``, -1 for items that are never chosen."""
+    chosen = offered & (ranks >= 0)
+    starts = chosen.clone()
+    starts[..., 1:] &= ranks[..., 1:] != ranks[..., :-1]
+    group = starts.cumsum(-1) - 1
+    members = torch.zeros_like(group).scatter_add_(-1, group.clamp(min=0), chosen.long())
+    return TiedChoices(order, offered, starts, torch.where(chosen, members.gather(-1, group.clamp(min=0)), 0))
+
+
+def log_sums(logits: Tensor, offered: Tensor, sizes: Tensor, log_delta: Tensor) -> Tensor:
+    """Logarithm of the sum of f over the sets of items from each place on, ``(..., L)``.
+
+    Args:
+        logits: ``(..., L)`` of the items in their order, the largest about 0.
+        offered: ``(..., L)`` where there is an item.
+        sizes: ``(t,)`` sizes of ties that have a parameter.
+        log_delta: ``(t,)`` their parameters.
+    """
+    total = _polynomial(logits, offered, 1)
+    for size, parameter in zip(sizes.tolist(), log_delta.unbind(-1), strict=True):
+        total = total + parameter.exp() * _polynomial(logits / size, offered, size)
+    return total.clamp(min=torch.finfo(total.dtype).tiny).log()
+
+
+def _polynomial(log_x: Tensor, offered: Tensor, order: int) -> Tensor:
+    """The elementary symmetric polynomial of the items from each place on, ``(..., L)``."""
+    x = log_x.exp() * offered
+    found = x.flip(-1).cumsum(-1).flip(-1)
+    for _ in range(
+        1, order
+    ):  # e_k of the items from here on: with the item here, x e_{k-1} of those behind; or without
+        behind = torch.nn.functional.pad(found[..., 1:], (0, 1))
+        found = (x * behind).flip(-1).cumsum(-1).flip(-1)
+    return found
+
+
+def log_prob(choices: TiedChoices, logits: Tensor, sizes: Tensor, log_delta: Tensor) -> Tensor:
+    """Log-probability of rankings ``(...)`` under logits ``(..., n)``; differentiable in them and in ``log_delta``."""
+    shape = torch.broadcast_shapes(choices.order.shape[:-1], logits.shape[:-1])
+    order = choices.order.expand(*shape, -1)
+    theta = logits.expand(*shape, -1).gather(-1, order)
+    lowest = torch.finfo(theta.dtype).min
+    theta = theta - theta.detach().masked_fill(~choices.offered, lowest).amax(-1, keepdim=True).clamp(min=lowest)
+    theta = theta.masked_fill(~choices.offered, 0)
+    by_size = theta.new_full((int(sizes.max()) + 1 if len(sizes) else 2,), -torch.inf)
+    by_size[:2] = 0
+    if len(sizes):
+        by_size = by_size.index_put((sizes,), log_delta)
+    won = torch.where(choices.size > 0, theta / choices.size.clamp(min=1), 0)
+    at_start = by_size[choices.size.clamp(max=len(by_size) - 1)] - log_sums(theta, choices.offered, sizes, log_delta)
+    return (won + torch.where(choices.starts, at_start, 0)).sum(-1)
+
+
+class TiedObjective:
+    """Log-likelihood of logits ``(n,)`` and logarithms of tie parameters behind them, and a prior of the logits."""
+
+    def __init__(self, lists: ChoiceLists, prior: LogPrior | None) -> None:
+        self.n, self.prior = lists.n_items, prior
+        self.blocks = [*_blocks(lists)]
+        sizes = torch.cat([choices.size[choices.starts] for choices, _ in self.blocks]).unique()
+        self.sizes = sizes[sizes > 1]
+        self.level = None
+        if prior is None or not prior.fixes_level:
+            self.level = (torch.arange(self.n + len(self.sizes), device=sizes.device) < self.n).double()
+
+    def log_likelihood(self, parameters: Tensor) -> Tensor:
+        """Of all lists, differentiable."""
+        logits, log_delta = parameters[: self.n], parameters[self.n :]
+        return sum(
+            (weights * log_prob(choices, logits, self.sizes, log_delta)).sum() for choices, weights in self.blocks
+        )  # type: ignore[return-value]
+
+    def at(self, parameters: Tensor) -> "TiedPoint":
+        """Evaluate it at logits."""
+        return TiedPoint(self, parameters)
+
+
+class TiedPoint:
+    """The objective at some parameters; derivatives are those of its graph."""
+
+    def __init__(self, objective: TiedObjective, parameters: Tensor) -> None:
+        self.objective, self.n = objective, objective.n
+        self.parameters = parameters.detach()
+        with torch.enable_grad():
+            self._leaf = self.parameters.clone().requires_grad_()
+            likelihood = objective.log_likelihood(self._leaf)
+            (self._slope,) = torch.autograd.grad(likelihood, self._leaf, create_graph=True)
+        self.log_likelihood = self.value = float(likelihood.detach())
+        self.gradient = self._slope.detach().clone()
+        self._prior = objective.prior
+        if self._prior is not None:
+            self.value += float(self._prior.value(self.parameters[: self.n]))
+            self.gradient[: self.n] += self._prior.gradient(self.parameters[: self.n])
+
+    def product(self, x: Tensor) -> Tensor:
+        """The information, minus the second derivatives, times ``x``."""
+        return self._products(x[None])[0]
+
+    def diagonal(self) -> Tensor:
+        """Of the information."""
+        return self.information().diagonal()
+
+    def information(self) -> Tensor:
+        """Minus the second derivatives, ``(q, q)``."""
+        return self._products(torch.eye(len(self.parameters), dtype=self.parameters.dtype).to(self.parameters.device))
+
+    def _products(self, rows: Tensor) -> Tensor:
+        """The information times each row, ``(k, q)``."""
+        found = []
+        for part in rows.split(_MOST_DENSE):
+            (second,) = torch.autograd.grad(
+                self._slope, self._leaf, part, retain_graph=True, is_grads_batched=True, materialize_grads=True
+            )
+            found.append(-second)
+        result = torch.cat(found)
+        if self._prior is not None:
+            logits = self.parameters[: self.n]
+            result[:, : self.n] += self._prior.product(logits, rows[:, : self.n].mT).mT
+        return result
+
+
+def _blocks(lists: ChoiceLists) -> Iterator[tuple[TiedChoices, Tensor]]:
+    """Blocks of lists of about one length, and their weights; open lists get all items that they do not list."""
+    n = lists.n_items
+    for block in lists.padded():
+        opened = lists.open[block.rows]
+        for part, whole in ((~opened, False), (opened, True)):
+            if not bool(part.any()):
+                continue
+            rows, at, listed = block.rows[part], block.at[part], block.listed[part]
+            order, ranks = lists.items[at], torch.where(listed, lists.ranks[at], -1)
+            if whole:
+                order, ranks, listed = _with_unlisted(order, ranks, listed, n)
+            yield tied_choices(order, ranks, listed), lists.weights[rows]
+
+
+def _with_unlisted(order: Tensor, ranks: Tensor, listed: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The same lists with all other items behind them, never chosen."""
+    by_item = torch.full((len(order), n), -1, dtype=ranks.dtype, device=ranks.device)
+    row = torch.arange(len(order), device=order.device)[:, None].expand_as(order)
+    by_item[row[listed], order[listed]] = ranks[listed]
+    order = by_item.argsort(dim=-1, descending=True, stable=True)
+    return order, by_item.gather(-1, order), torch.ones_like(order, dtype=torch.bool)
