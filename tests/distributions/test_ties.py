@@ -1,12 +1,13 @@
 """Plackett-Luce with ties: the law against all sets, a published example, and what has no maximum."""
 
-from itertools import combinations
+from collections import Counter
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 import torch
 
-from torchrank import SparseRankings, fit_plackett_luce
+from torchrank import PlackettLuce, SparseRankings, fit_plackett_luce
 
 # Davidson (J. Am. Stat. Assoc. 65, 1970), table 1: brands, preferences for the first, for the second, and none.
 PUDDINGS = """
@@ -124,3 +125,76 @@ def test_torch() -> None:
     X, weights = example(2)
     fit = fit_plackett_luce(torch.from_numpy(X), weights, missing="topk", ties="davidson")
     assert isinstance(fit.log_ties, torch.Tensor)
+
+
+LOG_TIES = torch.tensor([-0.3, -torch.inf, 0.4], dtype=torch.float64)
+
+
+def weak_orders(n: int, most: int) -> torch.Tensor:
+    """All rankings of n items with at most so many tied, as scores."""
+    rows = {tuple(np.unique(row, return_inverse=True)[1].tolist()) for row in product(range(n), repeat=n)}
+    return torch.tensor(sorted(row for row in rows if max(Counter(row).values()) <= most), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("word", ["raise", "topk", "interleaving"])
+def test_law_is_that_of_all_sets(word: str) -> None:
+    logits = torch.randn(4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    X = weak_orders(4, 4)
+    law = PlackettLuce(logits, missing=word, log_ties=LOG_TIES)
+    assert float(law.log_prob(X).exp().sum()) == pytest.approx(1, abs=1e-12)
+    sizes, parameters = [2, 4], torch.cat([logits, LOG_TIES[[0, 2]]]).numpy()
+    some = X[[3, 10, 40, 70]]
+    if word != "raise":
+        some = torch.where(some == 0, torch.nan, some)
+    some = some[law.log_prob(some) > -torch.inf]
+    for row in some:
+        expected = log_likelihood(parameters, row[None].numpy(), np.ones(1), sizes, word)
+        assert float(law.log_prob(row)) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+def test_law_is_differentiable_and_batched() -> None:
+    X = weak_orders(3, 2)
+    logits = torch.randn(2, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    log_ties = torch.tensor([0.3], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(
+        lambda logits, log_ties: PlackettLuce(logits, log_ties=log_ties).log_prob(X[:, None]), (logits, log_ties)
+    )
+    wide = PlackettLuce(torch.zeros(3), log_ties=torch.zeros(1)).expand((4, 2))
+    assert wide.sample((5,)).shape == (5, 4, 2, 3)
+    assert bool(wide.support.check(wide.sample((50,))).all())
+
+
+def test_samples_follow_the_law() -> None:
+    torch.manual_seed(3)
+    law = PlackettLuce(torch.tensor([0.5, 0.0, -1.0, 0.2]).double(), log_ties=LOG_TIES)
+    X, draws = weak_orders(4, 4), 40_000
+    seen = Counter(tuple(np.unique(row, return_inverse=True)[1].tolist()) for row in law.sample((draws,)).numpy())
+    expected = law.log_prob(X).exp().numpy() * draws
+    found = np.array([seen[tuple(int(v) for v in row)] for row in X])
+    likely = expected > 5
+    assert (found[expected == 0] == 0).all()
+    chi_squared = ((found - expected)[likely] ** 2 / expected[likely]).sum()
+    assert chi_squared < likely.sum() + 5 * np.sqrt(2 * likely.sum())
+
+
+def test_law_of_a_fit() -> None:
+    X, weights = example(3)
+    fit = fit_plackett_luce(X, weights, missing="topk", ties="davidson")
+    law = PlackettLuce(torch.from_numpy(fit.logits), missing="topk", log_ties=torch.from_numpy(fit.log_ties))
+    total = (law.log_prob(torch.from_numpy(X)) * torch.from_numpy(weights)).sum()
+    assert float(total) == pytest.approx(fit.log_likelihood, rel=1e-12)
+
+
+def test_bad_tie_parameters() -> None:
+    logits = torch.zeros(3)
+    with pytest.raises(TypeError, match=r"log_ties is 0\.5"):
+        PlackettLuce(logits, log_ties=0.5)
+    with pytest.raises(ValueError, match="3 parameters, of ties of 2 items and more; there are 3 items"):
+        PlackettLuce(logits, log_ties=torch.zeros(3))
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        PlackettLuce(logits, log_ties=torch.tensor([torch.nan]))
+    law = PlackettLuce(logits, log_ties=torch.zeros(1))
+    with pytest.raises(ValueError, match="ties more than 2 items in row 1"):
+        law.log_prob(torch.tensor([[1.0, 1, 2], [1, 1, 1]]))
+    with pytest.raises(NotImplementedError, match="with ties"):
+        _ = law.mode

@@ -7,11 +7,14 @@ from torch import Tensor
 from torch.distributions import constraints
 
 from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, choices_of, log_prob
-from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking
+from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking, tied_ranking
+from torchrank.distributions.ties import log_prob as tied_log_prob
+from torchrank.distributions.ties import sample as tied_sample
+from torchrank.distributions.ties import tied_choices
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Meaning
-from torchrank.rankings.orders import total_scores
+from torchrank.rankings.orders import best_first, total_scores
 from torchrank.rankings.validate import check_choice
 
 
@@ -24,6 +27,14 @@ class PlackettLuce(RankingDistribution):
     with :math:`\sigma_1, \sigma_2, \dots` the items from the most preferred one on (Plackett, Appl. Statist. 24(2),
     1975). A constant added to all logits changes nothing.
 
+    With ``log_ties`` sets of items are chosen together: at each choice among the items A that are left
+
+    .. math:: P(S \mid A) = \frac{f(S)}{\sum_{T \subseteq A} f(T)}, \qquad
+              f(S) = \delta_{|S|} \Big(\prod_{i \in S} e^{\theta_i}\Big)^{1 / |S|}, \qquad \delta_1 = 1
+
+    (Davidson, J. Am. Stat. Assoc. 65, 1970, for two items; Turner, van Etten, Firth and Kosmidis, Comput. Stat. 35,
+    2020). Of two items of equal worth a tie has the odds :math:`\delta_2 / 2`.
+
     Args:
         logits: ``(..., n)`` logarithms :math:`\theta` of the items' worths, larger = preferred; may require a gradient.
         missing: what unranked items (NaN) of values mean.
@@ -31,13 +42,17 @@ class PlackettLuce(RankingDistribution):
             * "raise": an error.
             * "interleaving": anything. The items were ranked among themselves, and unranked ones were not on offer;
               which is the sum of the probabilities of all total rankings that agree with the value. Items of padding
-              leak nothing: whatever their logits, probability and gradients stay the same, and their own are 0.
+              leak nothing: whatever their logits, probability and gradients stay the same, and their own are 0. With
+              ties this is the law of the ranked items alone.
             * "topk": less preferred than all ranked items: the first choices out of all.
+        log_ties: ``(t,)`` logarithms of :math:`\delta_2, \delta_3, \dots`, the parameters of ties of 2, 3, ... items,
+            -inf for sizes that do not occur; may require a gradient. None for no ties.
         validate_args: whether to check arguments and values; torch's default for None.
 
     Raises:
-        ValueError: logits that are NaN or infinitely large, no items, an unknown word.
-        TypeError: logits that are not a floating-point tensor.
+        ValueError: logits that are NaN or infinitely large, no items, an unknown word, tie parameters that are NaN or
+            infinitely large or more than ties of n items need.
+        TypeError: logits or tie parameters that are not a floating-point tensor.
 
     Example:
         >>> worths = torch.tensor([3.0, 1.0, 5.0])
@@ -50,7 +65,14 @@ class PlackettLuce(RankingDistribution):
         """What the parameters have to satisfy."""
         return {"logits": constraints.real_vector}
 
-    def __init__(self, logits: Tensor, *, missing: str = "raise", validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        logits: Tensor,
+        *,
+        missing: str = "raise",
+        log_ties: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         check_choice(missing, "missing", MISSING)
         if not isinstance(logits, Tensor) or logits.ndim == 0 or not logits.is_floating_point():
             kind = f"a tensor {tuple(logits.shape)} of {logits.dtype}" if isinstance(logits, Tensor) else repr(logits)
@@ -60,17 +82,21 @@ class PlackettLuce(RankingDistribution):
         checked = self._validate_args if validate_args is None else validate_args
         if checked and bool((logits == torch.inf).any()):
             raise ValueError("logits has inf; worths must be finite (-inf is the worth 0)")
-        self.logits, self.missing = logits, missing
+        if log_ties is not None:
+            _check_log_ties(log_ties, logits.shape[-1])
+        self.logits, self.missing, self.log_ties = logits, missing, log_ties
         super().__init__(logits.shape[:-1], logits.shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> "PlackettLuce":
         """The same distribution with another batch shape, sharing memory."""
         new = self._get_checked_instance(PlackettLuce, _instance)
-        return self._expanded(new, torch.Size(batch_shape), "logits", same=("missing",))
+        return self._expanded(new, torch.Size(batch_shape), "logits", same=("missing", "log_ties"))
 
     @property
     def support(self) -> constraints.Constraint:
-        """Rankings without ties, of all items or, unless ``missing="raise"``, of some."""
+        """Rankings of all items or, unless ``missing="raise"``, of some; with ties where they have parameters."""
+        if self.log_ties is not None:
+            return tied_ranking(1 + len(self.log_ties), partial=self.missing != "raise")
         return ranking if self.missing == "raise" else partial_ranking
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -78,14 +104,29 @@ class PlackettLuce(RankingDistribution):
 
         Rankings of no item, and of one item out of those on offer, have probability 1.
         """
-        ranks = self.ranks_of(value, REMEDY if self.missing == "raise" else "allow", UNTIED)
-        logs = log_prob(choices_of(ranks, Meaning(self.missing)), self.logits)
+        most = 1 if self.log_ties is None else 1 + len(self.log_ties)
+        ranks = self.ranks_of(value, REMEDY if self.missing == "raise" else "allow", UNTIED, most)
+        if self.log_ties is None:
+            logs = log_prob(choices_of(ranks, Meaning(self.missing)), self.logits)
+        else:
+            order = best_first(ranks)
+            ranks = ranks.gather(-1, order)
+            choices = tied_choices(order, ranks, ranks >= (-1 if self.missing == "topk" else 0))
+            logs = tied_log_prob(choices, self.logits.double(), self._sizes, self.log_ties.double())
+            logs = logs.to(self.logits.dtype)
         return without_gradient(logs, value, what="probabilities of rankings are")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Exact samples, the order of logits to which Gumbel noise was added: ``(..., n)`` scores 1 to n."""
+        """Exact samples: ``(..., n)`` scores 1 to n, or with ties n for the best items, n - 1 for the next, and so on.
+
+        Without ties they are the order of logits to which Gumbel noise was added; with ties the sets are drawn one
+        after the other, in time that grows with the square of n.
+        """
         with torch.no_grad():
             shape = self._extended_shape(torch.Size(sample_shape))
+            if self.log_ties is not None:
+                logits = self.logits.to(torch.float64).expand(shape)
+                return tied_sample(logits, self._sizes, self.log_ties.double()).to(self._score_dtype())
             logits = self.logits.to(torch.float64)
             # Large logits would swallow the noise; differences of those of narrow dtypes are exact in float64.
             logits = logits - logits.amax(-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
@@ -94,7 +135,13 @@ class PlackettLuce(RankingDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most probable ranking, by falling logits and for equal ones by index: ``(..., n)`` scores 1 to n."""
+        """The most probable ranking, by falling logits and for equal ones by index: ``(..., n)`` scores 1 to n.
+
+        Raises:
+            NotImplementedError: with ties, where no short way to it is known.
+        """
+        if self.log_ties is not None:
+            raise NotImplementedError("the most probable ranking with ties is not known; sample, or rank by the logits")
         return total_scores(self.logits, self._score_dtype())
 
     @property
@@ -102,5 +149,21 @@ class PlackettLuce(RankingDistribution):
         """The probabilities of being chosen first, ``(..., n)``, which add up to 1."""
         return self.logits.softmax(dim=-1)
 
+    @property
+    def _sizes(self) -> Tensor:
+        """Sizes of ties that have a parameter."""
+        assert self.log_ties is not None
+        return torch.arange(2, 2 + len(self.log_ties), device=self.logits.device)
+
     def _score_dtype(self) -> torch.dtype:
         return torch.promote_types(self.logits.dtype, torch.float32)
+
+
+def _check_log_ties(log_ties: Tensor, n: int) -> None:
+    if not isinstance(log_ties, Tensor) or log_ties.ndim != 1 or not log_ties.is_floating_point():
+        kind = f"a tensor {tuple(log_ties.shape)} of {log_ties.dtype}" if isinstance(log_ties, Tensor) else log_ties
+        raise TypeError(f"log_ties is {kind!r}; expected a floating-point tensor (t,), one for ties of 2, 3, ... items")
+    if len(log_ties) >= n > 1:
+        raise ValueError(f"log_ties has {len(log_ties)} parameters, of ties of 2 items and more; there are {n} items")
+    if not bool((log_ties < torch.inf).all()):
+        raise ValueError(f"log_ties has {log_ties.tolist()}; expected finite numbers, or -inf for no such ties")

@@ -11,29 +11,30 @@ from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.ties import sortable
-from torchrank.rankings.validate import refuse_ties
+from torchrank.rankings.validate import place_of, refuse_ties
 
 
 class _Ranking(constraints.Constraint):
-    """Scores of a ranking of all items without ties; ``partial`` allows unranked items (NaN)."""
+    """Scores of a ranking of all items, at most ``tied`` of them equal; ``partial`` allows unranked items (NaN)."""
 
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, *, partial: bool = False) -> None:
-        self.partial = partial
+    def __init__(self, tied: int = 1, *, partial: bool = False) -> None:
+        self.tied, self.partial = tied, partial
         super().__init__()
 
     def check(self, value: Tensor) -> Tensor:
         """Whether each row is such a ranking, ``(...)`` bool."""
         in_order = sortable(as_tensor(value, "value", "scores that are real numbers")[0]).sort(dim=-1).values
-        rising = in_order[..., 1:] > in_order[..., :-1]
+        rising = in_order[..., self.tied :] > in_order[..., : -self.tied]
         if self.partial and value.is_floating_point():
-            rising = rising | in_order[..., 1:].isnan()
+            rising = rising | in_order[..., self.tied :].isnan()
         complete = self.partial or not value.is_floating_point()
         return rising.all(dim=-1) & (complete or ~value.isnan().any(dim=-1))
 
 
+tied_ranking = _Ranking
 ranking = _Ranking()
 partial_ranking = _Ranking(partial=True)
 
@@ -46,8 +47,11 @@ class RankingDistribution(Distribution):
     name row and item.
     """
 
-    def ranks_of(self, value: Tensor, remedy: str, ties_remedy: str) -> Tensor:
-        """Dense ranks ``(..., n)`` of ``value``, checked; ``remedy`` is that for unranked items, or "allow"."""
+    def ranks_of(self, value: Tensor, remedy: str, ties_remedy: str, tied: int = 1) -> Tensor:
+        """Dense ranks ``(..., n)`` of ``value``, checked: at most ``tied`` items are equal.
+
+        ``remedy`` is that for unranked items, or "allow".
+        """
         value = value.as_scores() if isinstance(value, Rankings) else value
         if not isinstance(value, Tensor):
             raise TypeError(f"value is {type(value).__name__}; expected a tensor of scores, torch.as_tensor(value)")
@@ -65,7 +69,7 @@ class RankingDistribution(Distribution):
         rows = value if value.ndim > 1 else value[None]  # messages name rows
         ranks, _ = dense_ranks(rows, remedy if self._validate_args else "allow", "value")
         if self._validate_args:
-            on_values(lambda ranks: _without_ties(ranks, ties_remedy), ranks)
+            on_values(lambda ranks: _with_ties_of(ranks, tied, ties_remedy), ranks)
         return ranks.reshape(value.shape)
 
     def _expanded(
@@ -88,6 +92,16 @@ class RankingDistribution(Distribution):
         return new
 
 
-def _without_ties(ranks: Tensor, remedy: str) -> Tensor:
-    refuse_ties(ranks, "value", remedy)
+def _with_ties_of(ranks: Tensor, tied: int, remedy: str) -> Tensor:
+    if tied == 1:
+        refuse_ties(ranks, "value", remedy)
+        return ranks.new_zeros(ranks.shape[:1])
+    in_order = ranks.sort(dim=-1).values
+    wrong = (in_order[..., tied:] == in_order[..., :-tied]) & (in_order[..., tied:] >= 0)
+    if bool(wrong.any()):
+        row = [int(i) for i in wrong.nonzero()[0][:-1]]
+        raise ValueError(
+            f"value ties more than {tied} items in row {place_of(row)}, for which log_ties has no parameter; break the "
+            "tie, or pass more of them"
+        )
     return ranks.new_zeros(ranks.shape[:1])

@@ -83,6 +83,54 @@ def log_prob(choices: TiedChoices, logits: Tensor, sizes: Tensor, log_delta: Ten
     return (won + torch.where(choices.starts, at_start, 0)).sum(-1)
 
 
+def sample(logits: Tensor, sizes: Tensor, log_delta: Tensor) -> Tensor:
+    """Rankings drawn for logits ``(..., n)``: ``(..., n)`` scores n for the best items, n - 1 for the next, and so on.
+
+    At each choice the size of the set is drawn first. Then the items are asked in turn whether they are in it, with
+    their probability given the answers before.
+    """
+    n = logits.shape[-1]
+    theta = (logits - logits.amax(-1, keepdim=True)).reshape(-1, n)
+    left, scores = torch.ones_like(theta, dtype=torch.bool), torch.zeros_like(theta)
+    sizes = torch.cat([sizes.new_ones(1), sizes])
+    log_delta = torch.cat([log_delta.new_zeros(1), log_delta])
+    for place in range(n):
+        if not bool(left.any()):
+            break
+        top = torch.where(left, theta, -torch.inf).amax(-1, keepdim=True)
+        shifted = torch.where(left, theta - top, 0)  # of what is left, so that nothing underflows
+        mass = [
+            parameter.exp() * _polynomial(shifted / size, left, size)[:, 0]
+            for size, parameter in zip(sizes.tolist(), log_delta, strict=True)
+        ]
+        mass = torch.stack(mass, -1)
+        mass[:, 0].masked_fill_(~left.any(-1), 1)  # rows with nothing left have to draw something too
+        drawn = sizes[torch.multinomial(mass, 1)[:, 0]]
+        for size in sizes.tolist():
+            rows = ((drawn == size) & left.any(-1)).nonzero()[:, 0]
+            chosen = _subset(shifted[rows] / size, left[rows], size)
+            scores[rows] += (n - place) * chosen
+            left[rows] &= ~chosen
+    return scores.reshape(logits.shape)
+
+
+def _subset(log_x: Tensor, offered: Tensor, size: int) -> Tensor:
+    """Sets of items ``(r, n)`` bool, each with probability proportional to the product of its x."""
+    x = log_x.exp() * offered
+    polynomials = [torch.ones_like(x), *(_polynomial(log_x, offered, k) for k in range(1, size + 1))]
+    polynomials = torch.nn.functional.pad(torch.stack(polynomials), (0, 1))  # [size + 1, r, n + 1]
+    polynomials[0] = 1
+    wanted = torch.full((len(x),), size, device=x.device)
+    rows = torch.arange(len(x), device=x.device)
+    chosen = torch.zeros_like(offered)
+    for item in range(x.shape[-1]):
+        with_it = x[:, item] * polynomials[(wanted - 1).clamp(min=0), rows, item + 1]
+        share = torch.where(wanted > 0, with_it / polynomials[wanted, rows, item].clamp(min=1e-300), 0)
+        chosen[:, item] = torch.rand_like(share) < share
+        wanted = wanted - chosen[:, item].long()
+    return chosen
+
+
 class TiedObjective:
     """Log-likelihood of logits ``(n,)`` and logarithms of tie parameters behind them, and a prior of the logits."""
 
