@@ -21,7 +21,7 @@ from torchrank.conditional import (
     kron_rls,
     two_step_rls,
 )
-from torchrank.distributions import Mallows, PlackettLuce, fit_mallows, fit_plackett_luce
+from torchrank.distributions import Mallows, PlackettLuce, PlackettLuceRegression, fit_mallows, fit_plackett_luce
 from torchrank.evidence import Evidence
 from torchrank.kernels import (
     KendallKernel,
@@ -83,6 +83,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "PairCounts",
     "PairKernel",
     "PlackettLuce",
+    "PlackettLuceRegression",
     "RankTree",
     "RankingKMeans",
     "Rankings",

@@ -4,6 +4,7 @@ from torchrank.distributions.fit_mallows import MallowsFit, fit_mallows
 from torchrank.distributions.fit_plackett_luce import PlackettLuceFit, fit_plackett_luce
 from torchrank.distributions.mallows import Mallows
 from torchrank.distributions.plackett_luce import PlackettLuce
+from torchrank.distributions.plackett_luce_regression import PlackettLuceRegression, RegressionFit
 from torchrank.distributions.priors import GhostItem, NormalPrior
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "NormalPrior",
     "PlackettLuce",
     "PlackettLuceFit",
+    "PlackettLuceRegression",
+    "RegressionFit",
     "fit_mallows",
     "fit_plackett_luce",
 ]

@@ -56,7 +56,7 @@ class LogPrior(Protocol):
         ...
 
 
-def log_prior(prior: Prior, n: int, device: torch.device) -> LogPrior | None:
+def log_prior(prior: Prior, n: int, device: torch.device, what: str = "items") -> LogPrior | None:
     """The prior as users say it; None where there is none.
 
     Raises:
@@ -68,7 +68,7 @@ def log_prior(prior: Prior, n: int, device: torch.device) -> LogPrior | None:
         check_finite(prior.strength, "prior.strength", 0)
         return _Ghost(float(prior.strength)) if prior.strength > 0 else None
     if isinstance(prior, NormalPrior):
-        return _normal(prior, n, device)
+        return _normal(prior, n, device, what)
     if isinstance(prior, tuple):
         raise TypeError(f"prior is {prior!r}; expected a number, GhostItem or NormalPrior")
     check_number(prior, "prior")
@@ -141,14 +141,16 @@ class _Normal:
         return self.precision.diagonal() if self.precision.ndim == 2 else self.precision
 
 
-def _normal(prior: NormalPrior, n: int, device: torch.device) -> _Normal:
+def _normal(prior: NormalPrior, n: int, device: torch.device, what: str) -> _Normal:
     mean, covariance = (
         as_tensor(value, f"prior.{name}")[0].to(device, torch.float64)
         for name, value in zip(prior._fields, prior, strict=True)
     )
     for name, value, most in (("mean", mean, 1), ("covariance", covariance, 2)):
         if value.ndim > most or any(size != n for size in value.shape):
-            raise ValueError(f"prior.{name} has shape {tuple(value.shape)}; expected a number or one for {n} items")
+            raise ValueError(
+                f"prior.{name} has shape {tuple(value.shape)}; expected a number or one for each of {n} {what}"
+            )
         if not bool(value.isfinite().all()):
             raise ValueError(f"prior.{name} has numbers that are not finite")
     if covariance.ndim < 2:

@@ -15,6 +15,7 @@ from torchrank.estimators.label_ranking_baselines import KMeansRank, NaiveKMeans
 from torchrank.estimators.label_ranking_mm_pl import MMPL
 from torchrank.estimators.label_ranking_trees import RankClusteringTree, RankTree
 from torchrank.estimators.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
+from torchrank.estimators.plackett_luce import PlackettLuceRegression
 
 __all__ = [
     "MMPL",
@@ -31,6 +32,7 @@ __all__ = [
     "MallowsMixture",
     "NaiveKMeans",
     "OneRank",
+    "PlackettLuceRegression",
     "RankClusteringTree",
     "RankTree",
     "RankingKMeans",

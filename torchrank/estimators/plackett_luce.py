@@ -1,0 +1,109 @@
+"""Worths of items by their features as a scikit-learn estimator."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from torchrank import distributions
+from torchrank.estimators.border import RANK, check_features, refuse_words
+from torchrank.estimators.fitting import all_or_nothing, keep_evidence
+from torchrank.metrics.label_ranking import label_ranking_tau
+from torchrank.rankings.arrays import refuse_masks, to_numpy
+from torchrank.rankings.isolation import isolated
+
+
+@isolated
+class PlackettLuceRegression(BaseEstimator):
+    """Plackett-Luce worths that depend on features of items; see :class:`torchrank.PlackettLuceRegression`.
+
+    A row of ``X`` is an item, and a column of ``y`` a ranking of the items: larger = preferred, NaN = not ranked. So
+    folds of a cross-validation are of items, and what is predicted are worths of items that were never ranked.
+
+    Args:
+        missing: what unranked items mean: "interleaving", that a ranking is one of the items that it ranks; or "topk",
+            that they are less preferred than those.
+        prior: variance of the normal prior of the coefficients; None for maximum likelihood. It is in units of the
+            features: standardize them first.
+        tol: largest derivative at the end, per unit of weight.
+        max_iter: most steps of Newton's method.
+
+    Attributes:
+        coef_: ``(d,)`` coefficients: what a unit of a feature adds to the logit of a worth.
+        standard_errors_: ``(d,)`` of the coefficients.
+        log_likelihood_: of the training rankings.
+        objective_: log-likelihood plus log-prior, before each step and at the end.
+        losses_: minus the last objective.
+        n_iter_: steps.
+        converged_: whether derivatives are as small as they should be.
+        reason_: why it ended, "tolerance" or "max_iter".
+        model_: the module.
+        n_features_in_: d.
+        feature_names_in_: ``(d,)`` names of the features, where ``X`` has column names that are all strings.
+    """
+
+    def __init__(
+        self, *, missing: str = "interleaving", prior: float | None = 1.0, tol: float = 1e-9, max_iter: int = 100
+    ) -> None:
+        self.missing = missing
+        self.prior = prior
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any, weights: Any = None) -> "PlackettLuceRegression":
+        """Learn from items and their rankings.
+
+        Args:
+            X: ``(n_items, d)`` features.
+            y: ``(n_items, m)`` scores, a ranking in each column, or ``(n_items,)`` for one: larger = preferred.
+            weights: ``(m,)`` of the rankings; scikit-learn's ``sample_weight`` would be that of rows, which are items.
+
+        Raises:
+            ValueError: features that are not finite, ties, and what the module refuses.
+
+        Warns:
+            ConvergenceWarning: scikit-learn's, of a fit that was cut short.
+        """
+        with all_or_nothing(self):
+            X, y = self._checked(X, y, reset=True)
+            self.model_ = distributions.PlackettLuceRegression(X.shape[1], missing=self.missing, prior=self.prior)
+            fit = self.model_.fit(y.T, X, weights, tol=self.tol, max_iter=self.max_iter)
+            keep_evidence(self, fit)
+            self.coef_ = to_numpy(self.model_.coefficients)
+            self.standard_errors_, self.log_likelihood_ = fit.standard_errors, fit.log_likelihood
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Logits ``(n_items,)`` of the worths of items with features ``(n_items, d)``, larger = preferred."""
+        check_is_fitted(self)
+        return self.model_(check_features(self, X, reset=False, dtype=np.float64))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Mean Kendall tau between rankings ``y`` (n_items, m) and the order predicted, over the pairs they order."""
+        check_is_fitted(self)
+        X, y = self._checked(X, y, reset=False)
+        return label_ranking_tau(y.T, np.tile(self.model_(X), (y.shape[1], 1)))
+
+    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+        if y is None:
+            raise ValueError(
+                "PlackettLuceRegression requires y to be passed, but the target y is None: pass rankings (n_items, m)"
+            )
+        X = check_features(self, X, reset=reset, dtype=np.float64, ensure_min_samples=2)
+        refuse_masks(y, "y")
+        refuse_words(y, "y", RANK)
+        scores = check_array(y, ensure_2d=False, allow_nd=True, ensure_all_finite="allow-nan", input_name="y")
+        scores = scores[:, None] if scores.ndim == 1 else scores
+        if scores.ndim != 2 or len(scores) != len(X):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {len(X)} items and y has shape "
+                f"{scores.shape}; expected a row for each item and a column for each ranking"
+            )
+        return np.asarray(X), scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
