@@ -125,7 +125,7 @@ class CheckedRegression(PlackettLuceRegression):
 
 
 def untied(y):
-    if y is None or np.iscomplexobj(y) or np.size(y) == 0 or np.asarray(y).dtype.kind not in "biuf":
+    if y is None or np.iscomplexobj(y) or np.size(y) == 0:
         return y
     y = np.asarray(y, dtype=float)
     places = np.arange(len(y)) / len(y) / 10

@@ -93,7 +93,8 @@ class PlackettLuceRegression(BaseEstimator):
         X = check_features(self, X, reset=reset, dtype=np.float64, ensure_min_samples=2)
         refuse_masks(y, "y")
         refuse_words(y, "y", RANK)
-        scores = check_array(y, ensure_2d=False, allow_nd=True, ensure_all_finite="allow-nan", input_name="y")
+        options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "input_name": "y"}
+        scores = check_array(y, ensure_2d=False, allow_nd=True, **options)
         scores = scores[:, None] if scores.ndim == 1 else scores
         if scores.ndim != 2 or len(scores) != len(X):
             raise ValueError(
