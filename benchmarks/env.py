@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("torch", "triton", "numpy", "scipy", "numba", "pandas", "scikit-learn")
+PACKAGES = ("torch", "triton", "numpy", "scipy", "numba", "pandas", "scikit-learn", "choix", "evalica")
 _TELLING_FLAGS = ("avx2", "avx512f", "avx512bw", "avx512_vpopcntdq", "neon", "sve")
 
 

@@ -11,6 +11,7 @@ MODULES = (
     "benchmarks.clustering",
     "benchmarks.conditional",
     "benchmarks.label_ranking",
+    "benchmarks.preferences",
     *(f"benchmarks.ops.{name}" for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed")),
 )
 

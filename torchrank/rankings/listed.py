@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.arrays import Matrix, as_array, as_tensor
+from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.convert import as_orders
 from torchrank.rankings.validate import check_count
 
@@ -69,16 +69,16 @@ def is_table(orders: Sequence[Any]) -> bool:
 
 def flat_orders(orders: Sequence[Any]) -> tuple[Tensor, Tensor]:
     """Lengths of lists, and their items one after the other; padding is left out."""
-    if not all(isinstance(part, Sequence) and not isinstance(part, str) for part in orders):
-        place = next(k for k, part in enumerate(orders) if not isinstance(part, Sequence) or isinstance(part, str))
+    no_list = {kind for kind in {type(part) for part in orders} if not issubclass(kind, Sequence) or kind is str}
+    if no_list:
+        place = next(k for k, part in enumerate(orders) if type(part) in no_list)
         raise ValueError(f"orders has {orders[place]!r} in row {place}; expected a list of item indices")
     lengths = np.fromiter(map(len, orders), np.int64, len(orders))
-    flat = as_array([*chain.from_iterable(orders)], "orders", "integer item indices")
-    if flat.size and flat.dtype.kind not in "iu":
-        raise TypeError(f"orders has dtype {flat.dtype}; expected integer item indices")
+    flat = np.array([*chain.from_iterable(orders)])
+    if flat.size and (flat.ndim != 1 or flat.dtype.kind not in "iu"):
+        raise TypeError(f"orders has dtype {flat.dtype}; expected integer item indices, from 0 on")
     listed = torch.from_numpy(flat.astype(np.int64))
-    padding = (listed == -1).nonzero()
-    if len(padding):
+    if bool((listed == -1).any()):
         table = as_orders(orders, "orders", None)
         ranked = table >= 0
         return ranked.sum(-1), table[ranked]
