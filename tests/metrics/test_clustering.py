@@ -54,9 +54,9 @@ def test_weights_of_silhouettes_count_as_copies():
         (np.zeros((3, 3)), [0.0, 1.0, 1.0], TypeError, "labels have dtype torch.float64"),
         (
             np.zeros((3, 3)),
-            ["a", "b", "b"],
+            ["a", "b", 2],
             TypeError,
-            "labels has dtype <U1",
+            "labels have strings and 2 among them",
         ),
         (np.full((3, 3), np.nan), [0, 1, 1], ValueError, r"distances\[0, 0\] is nan"),
         (

@@ -6,6 +6,7 @@ from torch import Tensor
 from torchrank.conditional.arguments import Array, tensor_of, wrapper
 from torchrank.linalg import as_double
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.labels import as_labels
 from torchrank.rankings.validate import check_choice, check_groups
 
 
@@ -24,7 +25,7 @@ def conditional_rank_loss(
     Args:
         scores: ``(q,)`` predicted scores f.
         labels: ``(q,)`` true labels y.
-        groups: ``(q,)`` query of each edge, numbered from 0, in any order.
+        groups: ``(q,)`` query of each edge, integers from 0 on or strings, in any order.
         normalization: "pair" averages over all pairs; "node" over the pairs of each query, then over the queries that
             have any.
 
@@ -35,11 +36,12 @@ def conditional_rank_loss(
         nothing; without any pair it is 0, with gradient 0.
 
     Raises:
-        TypeError: complex numbers, or groups that are not integers.
+        TypeError: complex numbers, or groups that are neither integers nor strings.
         ValueError: shapes that differ, negative groups, or an unknown normalization.
     """
     check_choice(normalization, "normalization", ("pair", "node"))
-    y, f, query = (tensor_of(x, name) for x, name in ((labels, "labels"), (scores, "scores"), (groups, "groups")))
+    y, f = tensor_of(labels, "labels"), tensor_of(scores, "scores")
+    query = as_labels(groups, "groups").to(f.device)
     if f.ndim != 1 or y.shape != f.shape or query.shape != f.shape:
         shapes = ", ".join(str(tuple(x.shape)) for x in (f, y, query))
         raise ValueError(f"scores, labels and groups have shapes {shapes}; expected the same (edges,) for all")

@@ -10,10 +10,10 @@ from torch import Tensor
 from torchrank.metrics.numbers import real_of
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.labels import as_labels
 from torchrank.rankings.validate import as_weights, check_count
 
-Labels = Matrix  # (m,) integers
-_NUMBERS = "integers (for labels of another kind np.unique(labels, return_inverse=True)[1])"
+Labels = Matrix  # (m,) integers or strings
 
 
 @isolated
@@ -28,7 +28,7 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
 
     Args:
         distances: ``(m, m)`` such as :func:`torchrank.kendall_distance` gives: symmetric, and 0 on the diagonal.
-        labels: ``(m,)`` integers.
+        labels: ``(m,)`` integers or strings.
         weights: ``(m,)`` how many equal rows each stands for, so that repeated rankings need one row; None means 1. A
             row of weight 0 changes nothing for the others, and gets the silhouette that it would have as one more row
             of its cluster, 0 if that has none.
@@ -40,7 +40,7 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
         ValueError: shapes that do not fit, a matrix that is not symmetric, has a diagonal other than 0 or entries below
             0, fewer than two clusters, or no fewer clusters than (weighted) rows. Rounding, up to half the digits of
             the dtype, is let pass.
-        TypeError: labels that are not integers, distances that are not real numbers.
+        TypeError: labels that are neither integers nor strings, distances that are not real numbers.
     """
     D, origin = _distances(distances)
     clusters, counts = _labels(labels, len(D), "labels").to(D.device), as_weights(weights, D)
@@ -67,7 +67,7 @@ def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None =
 
     Args:
         distances: ``(m, m)`` distances, symmetric, 0 on the diagonal.
-        labels: ``(m,)`` integers, the cluster of each row.
+        labels: ``(m,)`` integers or strings, the cluster of each row.
         weights: ``(m,)`` how many equal rows each stands for; None means 1 each.
 
     Returns:
@@ -88,8 +88,8 @@ def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weight
     Through scikit-learn, which has to be installed.
 
     Args:
-        labels: ``(m,)`` integers.
-        others: ``(m,)`` integers.
+        labels: ``(m,)`` integers or strings.
+        others: ``(m,)`` integers or strings; the names of the two need not be the same.
         adjusted: correct for chance (Hubert and Arabie, J. Classif. 2, 1985): 0 for random labels on average.
         weights: ``(m,)`` how many equal rows each stands for, whole numbers; None means 1.
 
@@ -208,9 +208,7 @@ def _place(wrong: Tensor) -> tuple[int, int]:
 
 def _labels(labels: Labels, m: int | None, name: str) -> Tensor:
     """Labels as ``(m,)`` int64 from 0 up without gaps."""
-    given = as_tensor(labels, name, _NUMBERS)[0].detach()
+    given = as_labels(labels, name)
     if given.ndim != 1 or (m is not None and len(given) != m):
         raise ValueError(f"{name} have shape {tuple(given.shape)}; expected ({'m' if m is None else m},)")
-    if given.is_floating_point() or given.is_complex():
-        raise TypeError(f"{name} have dtype {given.dtype}; clusters are numbered by integers")
     return torch.unique(given, return_inverse=True)[1]

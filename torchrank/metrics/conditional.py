@@ -9,6 +9,7 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank.rankings.arrays import as_tensor, to_numpy
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.labels import as_labels
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import check_groups
 
@@ -17,7 +18,7 @@ Array: TypeAlias = Any  # NumPy array or tensor
 _SHARED = {
     "labels": "``(q,)`` true labels of edges, or a matrix ``(queries, items)`` whose NaN entries are left out.",
     "scores": "predicted scores, same shape; larger = ranked higher.",
-    "groups": "``(q,)`` integers, the query of each edge, in any order.",
+    "groups": "``(q,)`` integers from 0 on, or strings, the query of each edge, in any order.",
 }
 
 
@@ -53,7 +54,7 @@ def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None
         ``by_node`` is an array unless an argument is a tensor.
 
     Raises:
-        TypeError: complex numbers, or groups that are not integers.
+        TypeError: complex numbers, or groups that are neither integers nor strings.
         ValueError: shapes that differ, NaN scores or labels of edges that count, negative groups.
     """
     y, f, query, n_queries = _edges(labels, scores, groups)
@@ -99,7 +100,7 @@ def concordance_index(labels: Array, scores: Array, groups: Array | None = None)
         From 0 to 1: 1/2 is chance, 1 is perfect. NaN where all labels are equal.
 
     Raises:
-        TypeError: complex numbers, or groups that are not integers.
+        TypeError: complex numbers, or groups that are neither integers nor strings.
         ValueError: shapes that differ, NaN scores or labels of edges that count, negative groups.
     """
     if groups is None:
@@ -122,7 +123,7 @@ def _edges(labels: Array, scores: Array, groups: Array | None) -> tuple[Tensor, 
     elif groups is None:
         query, n_queries = torch.zeros(len(y), dtype=torch.int64, device=y.device), 1
     else:
-        query = (as_tensor(groups, "groups")[0]).to(y.device)
+        query = as_labels(groups, "groups").to(y.device)
         if query.shape != y.shape:
             raise ValueError(
                 f"groups have shape {tuple(query.shape)} and labels {tuple(y.shape)}; one group for each edge"

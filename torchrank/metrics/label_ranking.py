@@ -13,9 +13,10 @@ from torch import Tensor
 
 from torchrank.metrics.numbers import double_of
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Origin, as_tensor
+from torchrank.rankings.arrays import Origin
 from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.labels import as_labels
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
 Array: TypeAlias = Tensor | np.ndarray
@@ -88,7 +89,7 @@ def delta_rank(Y: Scores, labels: Array, centers: Scores, *, scale: str = "tau")
 
     Args:
         Y: ``(N, L)`` scores.
-        labels: ``(N,)`` integers, the cluster of each row.
+        labels: ``(N,)`` integers, the row of its center for each row.
         centers: ``(K, L)`` scores of the central rankings.
         scale: what a distance is. "tau", 1 - tau from 0 to 2, is what the published tables seem to hold; "share" half
             of it, a share of pairs; "count" the number of discordant pairs, as equation 2 is printed.
@@ -101,7 +102,7 @@ def delta_rank(Y: Scores, labels: Array, centers: Scores, *, scale: str = "tau")
     """
     check_choice(scale, "scale", SCALES)
     scores, _ = as_scores(Y, "Y")
-    cluster = _cluster_labels(labels, len(scores))
+    cluster = _cluster_labels(labels, len(scores), named=False)
     central, _ = as_scores(centers, "centers")
     if len(cluster) and not 0 <= int(cluster.min()) <= int(cluster.max()) < len(central):
         raise ValueError(
@@ -121,14 +122,14 @@ def d_feat(X: Array, labels: Array) -> float:
 
     Args:
         X: ``(N, d)`` features.
-        labels: ``(N,)`` integers, the cluster of each row.
+        labels: ``(N,)`` integers or strings, the cluster of each row.
 
     Returns:
         A number of at least 0, in squared units of the features; it grows with the rows of a cluster. NaN for no rows.
 
     Raises:
-        ValueError, TypeError: shapes that do not fit, features that are not finite real numbers, labels that are not
-            integers.
+        ValueError, TypeError: shapes that do not fit, features that are not finite real numbers, labels that are
+            neither integers nor strings.
     """
     cluster, x = _cluster_labels(labels, len(X)), _features(X)
     values = [float((x[cluster == k] - x[cluster == k].mean(0)).square().sum()) for k in cluster.unique()]
@@ -144,7 +145,7 @@ def d_knh(X: Array, labels: Array, *, k: int = 3, squared: bool = True) -> float
 
     Args:
         X: ``(N, d)`` features.
-        labels: ``(N,)`` integers, the cluster of each row.
+        labels: ``(N,)`` integers or strings, the cluster of each row.
         k: how many neighbors.
         squared: squared Euclidean distances, as printed; False takes the distances themselves, as Kremer et al. (2011).
 
@@ -153,7 +154,7 @@ def d_knh(X: Array, labels: Array, *, k: int = 3, squared: bool = True) -> float
 
     Raises:
         ValueError, TypeError: shapes that do not fit, features that are not finite real numbers, labels that are not
-            integers, ``k`` below 1.
+            integers or strings, ``k`` below 1.
     """
     check_count(k, "k", least=1)
     cluster, x = _cluster_labels(labels, len(X)), _features(X)
@@ -212,10 +213,8 @@ def _features(X: Array) -> Tensor:
     return x
 
 
-def _cluster_labels(labels: Array, n: int) -> Tensor:
-    cluster = as_tensor(labels, "labels")[0]
+def _cluster_labels(labels: Array, n: int, *, named: bool = True) -> Tensor:
+    cluster = as_labels(labels, "labels", named=named)
     if cluster.shape != (n,):
         raise ValueError(f"labels has shape {tuple(cluster.shape)}; expected one cluster for each of {n} rows")
-    if cluster.is_floating_point() or cluster.dtype == torch.bool:
-        raise TypeError(f"labels has dtype {cluster.dtype}; clusters are numbered by integers")
-    return cluster.to(torch.int64)
+    return cluster
