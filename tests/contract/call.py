@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
 
@@ -47,6 +48,8 @@ def flat(result: Any) -> list[Any]:
         return []
     if isinstance(result, (torch.Tensor, np.ndarray, np.generic, int, float)):
         return [result]
+    if isinstance(result, (pd.DataFrame, pd.Series)):
+        return [result.to_numpy()]
     if dataclasses.is_dataclass(result):
         return flat([getattr(result, field.name) for field in dataclasses.fields(result)])
     if isinstance(result, Mapping):

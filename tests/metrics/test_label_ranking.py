@@ -103,7 +103,7 @@ def test_bad_input():
         delta_rank(Y, np.arange(12) % 4, Y[:1].repeat(2, 0))
     with pytest.raises(ValueError, match="scale='x'"):
         delta_rank(Y, np.zeros(12, int), Y[:1], scale="x")
-    with pytest.raises(TypeError, match="clusters are numbered by integers"):
+    with pytest.raises(TypeError, match="expected integers, or names as strings"):
         d_feat(Y, np.zeros(12))
     with pytest.raises(ValueError, match="expected one cluster for each of 12 rows"):
         d_feat(Y, np.zeros(11, int))

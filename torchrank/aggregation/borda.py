@@ -44,7 +44,7 @@ def borda(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) 
     Returns:
         ``(..., n)`` mean votes, scores of the central ranking: larger = preferred. Items whose mean votes differ by no
         more than rounding (1e-10 n) are exactly equal, which means tied. Dtype of the scores if floating, else the
-        default; NumPy for NumPy. Differentiable in ``weights``.
+        default; NumPy for NumPy, a series for a data frame. Differentiable in ``weights``.
 
     Raises:
         ValueError: unranked items with ``missing="raise"``, no rankings, weights that are negative, not finite or
@@ -63,7 +63,7 @@ def borda(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) 
     total = (weight[..., None, :] @ expected_sign_sums(rankings.ranks, rankings.meaning)).squeeze(-2)
     votes = (n + 1) / 2 + total / weight.sum(dim=-1, keepdim=True) / 2
     votes = merge_close(votes, _ROUNDING * n).to(torch.promote_types(rankings.result_dtype, torch.float32))
-    return rankings.origin.wrap(without_gradient(votes, rankings.scores, what="Borda scores are"))
+    return rankings.origin.named(without_gradient(votes, rankings.scores, what="Borda scores are"), "items")
 
 
 def expected_sign_sums(

@@ -45,4 +45,4 @@ def copeland(
     beats = matrix - matrix.mT > tolerance * preferences.total[..., None, None].detach()
     won = (beats.sum(dim=-1) - beats.sum(dim=-2)).to(preferences.dtype)
     won = without_gradient(won, preferences.matrix, preferences.scores, what="Copeland scores are")
-    return preferences.origin.wrap(won)
+    return preferences.origin.named(won, "items")

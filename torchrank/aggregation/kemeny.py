@@ -107,7 +107,8 @@ def kemeny(
         cost=central.cost * preferences.unit,
         gap=central.gap * preferences.unit,
     )
-    return KemenyRanking(*map(preferences.origin.wrap, central))
+    origin = preferences.origin
+    return KemenyRanking(origin.named(central.scores, "items"), *map(origin.wrap, central[1:]))
 
 
 @isolated

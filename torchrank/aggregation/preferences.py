@@ -54,7 +54,7 @@ def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: Missi
     """
     preferences = weighed_preferences(X, weights, missing)
     matrix = preferences.matrix * preferences.unit[..., None, None]
-    return preferences.origin.wrap(matrix)
+    return preferences.origin.named(matrix, "items", "items")
 
 
 class Preferences(NamedTuple):

@@ -17,11 +17,11 @@ from torchrank.distributions.likelihood import PlackettLuceObjective
 from torchrank.distributions.priors import Gamma, LogPrior, Prior, log_prior
 from torchrank.distributions.ties import TiedObjective
 from torchrank.ops.rank import as_rankings, sparse_rankings
-from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.arrays import Matrix, Origin, is_sparse_matrix
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing, refuse_batches
-from torchrank.rankings.sparse import SparseRankings, is_sparse_matrix, sparse_of
+from torchrank.rankings.sparse import SparseRankings, sparse_of
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
 
 METHODS = ("auto", "newton", "cg", "mm")
@@ -116,7 +116,8 @@ def fit_plackett_luce(
         max_iter: steps at most.
 
     Returns:
-        :class:`PlackettLuceFit`, arrays for NumPy and tensors for torch, float64. Covariances are the inverse of the
+        :class:`PlackettLuceFit`, arrays for NumPy, tensors for torch, series and frames with names for data frames;
+        float64. Covariances are the inverse of the
         information, that of the prior included, for logits that add up to 0: a difference i - j has the variance
         ``C[i, i] + C[j, j] - 2 C[i, j]``. Like the log-likelihood they count a weight as so many rankings.
 
@@ -172,13 +173,28 @@ def fit_plackett_luce(
 
     logits = on_values(search, rankings.ranks, weight)
     fit = found[0]._replace(logits=not_followed(logits, X, weights, by="fit_plackett_luce"))
-    arrays = {name: getattr(fit, name) for name in _ARRAYS}
+    return _with_origin(fit, rankings.origin, covariance)
+
+
+def _with_origin(fit: PlackettLuceFit, origin: Origin, covariance: str | list[int]) -> PlackettLuceFit:
+    """The fit with the caller's kind of arrays, and the names of the items of a data frame."""
+    chosen = slice(None) if isinstance(covariance, str) else covariance
+    some = origin if origin.items is None else origin._replace(items=origin.items[chosen])
+    of_logits = fit.covariance is None or len(fit.log_ties) == 0
+    axes = {
+        "logits": (origin, "items"),
+        "covariance": (some, "items", "items") if of_logits else (origin,),
+        "standard_errors": (some, "items"),
+        "log_ties": (origin,),
+        "tie_standard_errors": (origin,),
+    }
+    values = {name: getattr(fit, name) for name in axes}
     return fit._replace(
-        **{name: None if value is None else rankings.origin.wrap(value) for name, value in arrays.items()}
+        **{
+            name: None if values[name] is None else own.named(values[name], *names) if names else own.wrap(values[name])
+            for name, (own, *names) in axes.items()
+        }
     )
-
-
-_ARRAYS = ("logits", "covariance", "standard_errors", "log_ties", "tie_standard_errors")
 
 
 def _fit(

@@ -16,11 +16,11 @@ from torchrank.distributions.priors import LogPrior, NormalPrior, log_prior
 from torchrank.evidence import Evidence
 from torchrank.linalg.precision import KeepsPrecision
 from torchrank.ops.rank import as_rankings, sparse_rankings
-from torchrank.rankings.arrays import Matrix, Origin, as_tensor
+from torchrank.rankings.arrays import Matrix, Origin, as_tensor, is_sparse_matrix
 from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import refuse_batches
-from torchrank.rankings.sparse import SparseRankings, is_sparse_matrix, sparse_of
+from torchrank.rankings.sparse import SparseRankings, sparse_of
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
 
 _FLAT = 10  # times the largest derivative allowed at the end: a curvature that a maximum has more of

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from torchrank.ops.completeness import refuse_unranked
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Origin
+from torchrank.rankings.arrays import Origin, is_sparse_matrix
 from torchrank.rankings.derivatives import KENDALL, needs_derivative, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MISSING, Missing, meaning_of
 from torchrank.rankings.prepared import Rankings
-from torchrank.rankings.sparse import SparseRankings, from_sparse_matrix, is_sparse_matrix
+from torchrank.rankings.sparse import SparseRankings, from_sparse_matrix
 from torchrank.rankings.validate import Scores, as_scores, check_sides, joint_dtype, real_dtype
 
 REMEDY = (

@@ -16,6 +16,9 @@ class Origin(NamedTuple):
     """Where numbers came from, which decides what results look like."""
 
     numpy: bool  # from an array, a list or a data frame, and not from a tensor
+    rows: Any = None  # names of the rows of a data frame, and of those of Y
+    rows_y: Any = None
+    items: Any = None  # names of its columns
 
     @classmethod
     def of(cls, *inputs: Any) -> "Origin":
@@ -23,8 +26,9 @@ class Origin(NamedTuple):
         return cls(not any(isinstance(x, Tensor) for x in inputs))
 
     def joint(self, other: "Origin") -> "Origin":
-        """That of both."""
-        return Origin(self.numpy and other.numpy)
+        """That of both; ``other`` is the second side of a matrix."""
+        items = self.items if self.items is not None else other.items
+        return Origin(self.numpy and other.numpy, self.rows, other.rows, items)
 
     @property
     def default_dtype(self) -> torch.dtype:
@@ -34,6 +38,28 @@ class Origin(NamedTuple):
     def wrap(self, result: Tensor) -> Matrix:
         """A result as the caller's kind of array."""
         return to_numpy(result) if self.numpy else result
+
+    def named(self, result: Tensor, *axes: str) -> Matrix:
+        """A result as the caller's kind of array; where a data frame came in, as a series or a frame with its names.
+
+        ``axes`` say whose names those of each dimension are: "rows", "rows_y" or "items".
+        """
+        names = [getattr(self, axis) for axis in axes]
+        if not self.numpy or result.ndim != len(axes) or all(name is None for name in names):
+            return self.wrap(result)
+        import pandas  # which made the data frame
+
+        if len(axes) == 1:
+            return pandas.Series(to_numpy(result), index=names[0])
+        return pandas.DataFrame(to_numpy(result), index=names[0], columns=names[1])
+
+    def gram(self, result: Tensor, *, symmetric: bool) -> Matrix:
+        """A matrix between rows and those of Y, or, if ``symmetric``, the same rows; see :meth:`named`."""
+        return self.named(result, "rows", "rows" if symmetric else "rows_y")
+
+    def of_rows(self, rows: Any) -> "Origin":
+        """That of some rows, by a slice or indices."""
+        return self if self.rows is None else self._replace(rows=self.rows[rows])
 
 
 _NUMBERS = "real numbers or bool"
@@ -60,7 +86,8 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
     if isinstance(values, (list, tuple)) and len(values) and all(isinstance(part, Tensor) for part in values):
         values = _stacked(values, name)
     if not isinstance(values, Tensor):
-        return from_array(as_array(values, name, expected), name, expected, ordinal=ordinal), Origin(numpy=True)
+        tensor = from_array(as_array(values, name, expected), name, expected, ordinal=ordinal)
+        return tensor, Origin(True, *_names(values))
     if isinstance(values, torch.masked.MaskedTensor):
         raise TypeError(f"{name} is a masked tensor, whose mask would be lost; pass {name}.to_tensor(torch.nan)")
     if values.is_complex() or values.is_quantized:
@@ -70,6 +97,20 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
     if values.layout != torch.strided:
         raise TypeError(f"{name} has layout {values.layout}; pass a dense tensor, {name}.to_dense()")
     return values, Origin(numpy=False)
+
+
+def is_sparse_matrix(X: object) -> bool:
+    """Whether this is a matrix of ``scipy.sparse`` or a sparse tensor."""
+    if isinstance(X, Tensor):
+        return X.layout != torch.strided and not X.is_nested
+    return hasattr(X, "nnz") and hasattr(X, "tocoo")
+
+
+def _names(values: Any) -> tuple[Any, Any, Any]:
+    """Names of rows, of those of Y, and of columns: of a data frame of pandas, None of anything else."""
+    if hasattr(values, "columns") and hasattr(values, "index"):
+        return values.index, None, values.columns
+    return None, None, None
 
 
 def _stacked(parts: Any, name: str) -> Tensor:
@@ -86,7 +127,7 @@ def _stacked(parts: Any, name: str) -> Tensor:
 def as_array(values: Any, name: str, expected: str = _NUMBERS) -> Any:
     """``values`` as an array of whatever dtype, integers unrounded; ``ValueError`` if rows have different lengths."""
     refuse_masks(values, name)
-    if hasattr(values, "nnz") and hasattr(values, "toarray"):
+    if is_sparse_matrix(values):
         raise TypeError(f"{name} is a sparse matrix of SciPy; pass {name}.toarray(), in which what is not stored is 0")
     try:
         array = np.asarray(values)

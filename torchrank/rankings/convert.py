@@ -128,7 +128,7 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
     scores = (table.shape[-1] + 1 - table.to(torch.float64)).masked_fill(missing, torch.nan)
     if ties == "raise":
         on_values(_check_untied, scores)
-    return origin.wrap(scores)
+    return origin.named(scores, "rows", "items")
 
 
 def _check_positions(table: Tensor, missing: Tensor, unranked: float | None) -> Tensor:
@@ -171,7 +171,7 @@ def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
     dtype = torch.float64 if origin.numpy else torch.promote_types(real_dtype(scores, origin), torch.float32)
     positions = on_values(lambda scores: _positions(scores, ties).to(dtype), scores)
     positions = without_gradient(positions, scores, what="positions are")
-    return origin.wrap(positions)
+    return origin.named(positions, "rows", "items")
 
 
 def _positions(scores: Tensor, ties: str) -> Tensor:

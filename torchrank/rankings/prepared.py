@@ -69,6 +69,9 @@ class Rankings:
             complete=self.complete or None,  # where some rows of all are incomplete, others may be complete
             untied=self.untied or None,
             scores=None if self.scores is None else self.scores[rows],
+            origin=self.origin.of_rows(rows if isinstance(rows, slice) else rows.tolist())
+            if self.ndim == 2
+            else self.origin,
         )
 
     def _places(self, rows: Any) -> Any:

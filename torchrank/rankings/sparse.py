@@ -175,7 +175,14 @@ class SparseRankings:
         shift = (self.starts[chosen] - starts[:-1]).repeat_interleave(starts.diff())
         places = torch.arange(len(shift), device=shift.device) + shift
         meaning = self.meaning.of_rows(chosen, (len(self),))
-        return replace(self, starts=starts, items=self.items[places], ranks=self.ranks[places], meaning=meaning)
+        return replace(
+            self,
+            starts=starts,
+            items=self.items[places],
+            ranks=self.ranks[places],
+            meaning=meaning,
+            origin=self.origin.of_rows(chosen.tolist()),
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(to_numpy(self.dense().as_scores(torch.float64)), dtype=dtype)
@@ -254,13 +261,6 @@ def sparse_of(rankings: Rankings) -> SparseRankings:
     order = (row * n + (n - 1 - ranks)).argsort(stable=True)
     starts = starts_of(torch.bincount(row, minlength=m))
     return SparseRankings(starts, item[order], ranks[order], n, rankings.meaning, rankings.dtype, rankings.origin)
-
-
-def is_sparse_matrix(X: object) -> bool:
-    """Whether this is a matrix of ``scipy.sparse`` or a sparse tensor."""
-    if isinstance(X, Tensor):
-        return X.layout != torch.strided and not X.is_nested
-    return hasattr(X, "nnz") and hasattr(X, "tocoo")
 
 
 def from_sparse_matrix(X: Any, name: str, missing: Missing) -> SparseRankings:
