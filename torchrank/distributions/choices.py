@@ -14,6 +14,7 @@ MISSING = ("raise", *PARTIAL)
 REMEDY = 'pass missing="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'
 
 UNTIED = "Plackett-Luce rankings have no ties: break them, for example at random, or leave items out (NaN)"
+TIES_OR = UNTIED + ", or pass "
 
 
 class Choices(NamedTuple):

@@ -11,7 +11,7 @@ from torchrank._repr import short_repr
 from torchrank._warnings import warn_not_converged
 from torchrank.distributions.ascent import Ascent, Point, ascend, inverse, solve_by_products
 from torchrank.distributions.choice_lists import ChoiceLists, choice_lists
-from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, ChoiceStatistics, mm_update
+from torchrank.distributions.choices import MISSING, REMEDY, TIES_OR, ChoiceStatistics, mm_update
 from torchrank.distributions.connectivity import refuse_no_maximum
 from torchrank.distributions.likelihood import PlackettLuceObjective
 from torchrank.distributions.priors import Gamma, LogPrior, Prior, log_prior
@@ -162,7 +162,7 @@ def fit_plackett_luce(
         held = replace(rankings, ranks=ranks)
         sparse = held if isinstance(held, SparseRankings) else sparse_of(held)
         if ties == "raise":
-            sparse.refuse_ties("X", UNTIED)
+            sparse.refuse_ties("X", TIES_OR + 'ties="davidson"')
         lists = choice_lists(sparse, weight)
         total = float(weight.sum())
         if ties == "raise":

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.distributions import constraints
 
-from torchrank.distributions.choices import MISSING, REMEDY, UNTIED, choices_of, log_prob
+from torchrank.distributions.choices import MISSING, REMEDY, TIES_OR, choices_of, log_prob
 from torchrank.distributions.support import RankingDistribution, partial_ranking, ranking, tied_ranking
 from torchrank.distributions.ties import log_prob as tied_log_prob
 from torchrank.distributions.ties import sample as tied_sample
@@ -105,7 +105,7 @@ class PlackettLuce(RankingDistribution):
         Rankings of no item, and of one item out of those on offer, have probability 1.
         """
         most = 1 if self.log_ties is None else 1 + len(self.log_ties)
-        ranks = self.ranks_of(value, REMEDY if self.missing == "raise" else "allow", UNTIED, most)
+        ranks = self.ranks_of(value, REMEDY if self.missing == "raise" else "allow", TIES_OR + "log_ties", most)
         if self.log_ties is None:
             logs = log_prob(choices_of(ranks, Meaning(self.missing)), self.logits)
         else:
