@@ -9,7 +9,8 @@ class Server:
     """Serves what ``content`` gives for a path; None is an error 404.
 
     Answers by the list of behaviors first: an error's number, "cut" (half of the body), "lie" (a login page), "no
-    ranges", "no length". Keeps the paths and ranges that were asked for.
+    ranges", "no length", and "length=..." with what to say in place of a number. Keeps the paths and ranges that were
+    asked for.
     """
 
     def __init__(self, content: Callable[[str], bytes | None]):
@@ -50,6 +51,7 @@ class Server:
         body = b"<html>please log in</html>" if behavior == "lie" else content[start:]
         request.send_response(206 if start else 200)
         if behavior != "no length":
-            request.send_header("Content-Length", str(len(body)))
+            announced = behavior.removeprefix("length=") if behavior.startswith("length=") else str(len(body))
+            request.send_header("Content-Length", announced)
         request.end_headers()
         request.wfile.write(body[: len(body) // 2] if behavior == "cut" else body)

@@ -191,3 +191,30 @@ def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
     monkeypatch.delenv("TORCHRANK_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "torchrank"
+
+
+@pytest.mark.parametrize("length", ["many", "-5", "1_000", "", "12.5"])
+def test_lengths_that_are_none(get, server, tmp_path, length):
+    """B18: what a server says of the length is checked, tried again, and named."""
+    server.behaviors = [f"length={length}"]
+    assert get() == (CONTENT, [2])
+    (tmp_path / "file.csv").unlink()
+    server.behaviors = [f"length={length}"] * 4
+    with pytest.raises(FileNotFoundError, match=f"file.csv cannot be fetched .*Content-Length of '{length}'.*put it"):
+        get()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../file.csv", "a/../../file.csv", "..", "/etc/file.csv", "C:/file.csv", "..\\file.csv", "\\\\host\\a\\b", ""],
+)
+def test_names_that_lead_out_of_the_cache(name):
+    """B18: nothing is written outside it."""
+    with pytest.raises(ValueError, match="leads out of the cache"):
+        RemoteFile(name, "http://127.0.0.1:9/file.csv")
+    assert RemoteFile("a..b/c.csv", "http://127.0.0.1:9/file.csv").name == "a..b/c.csv"
+
+
+def test_an_address_is_no_folder():
+    with pytest.raises(ValueError, match=r"folder='https://somewhere/x' is an address.*fetch_apa"):
+        obtain(RemoteFile("file.csv", "http://127.0.0.1:9/file.csv"), "https://somewhere/x")

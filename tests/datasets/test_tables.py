@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from torchrank.datasets.tables import from_comparisons, ranking_data
+from torchrank.datasets.comparisons import from_comparisons
+from torchrank.datasets.tables import ranking_data
 
 NAN = np.nan
 

@@ -5,6 +5,7 @@ known. For conditional ranking there are edges between nodes with features, :cla
 of two kinds of nodes with kernels, :class:`NetworkData`.
 """
 
+from torchrank.datasets.comparisons import from_comparisons
 from torchrank.datasets.csv_files import read_comparisons, read_rankings
 from torchrank.datasets.data import EdgeData, RankingData
 from torchrank.datasets.fetch import (
@@ -22,7 +23,7 @@ from torchrank.datasets.generators import make_mallows_mixture, make_plackett_lu
 from torchrank.datasets.label_ranking import checker, circles, drop_labels, read_label_ranking
 from torchrank.datasets.preflib import read_preflib
 from torchrank.datasets.ranking_strings import from_ranking_strings, to_ranking_strings
-from torchrank.datasets.tables import from_comparisons, ranking_data
+from torchrank.datasets.tables import ranking_data
 
 __all__ = [
     "EdgeData",

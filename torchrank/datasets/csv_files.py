@@ -4,58 +4,85 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torchrank.datasets.csv_table import read_csv
+from torchrank._docs import shares_arguments
+from torchrank.datasets.comparisons import from_comparisons
+from torchrank.datasets.csv_table import CsvTable, read_csv
 from torchrank.datasets.data import RankingData
-from torchrank.datasets.tables import FORMS, from_comparisons, ranking_data
-from torchrank.rankings.validate import check_choice
+from torchrank.datasets.layouts import ARGUMENTS, Long, layout_of, refuse_beside_scores
+from torchrank.datasets.long_tables import LongTable, from_long
+from torchrank.datasets.matrices import without
+from torchrank.datasets.ranking_strings import from_ranking_strings, unmarked
+from torchrank.datasets.tables import ranking_data
+from torchrank.rankings.validate import as_marks
 
 _NOT_A_NUMBER = (
     "; unranked= takes one that means not ranked, weights=, rankers= and features= name the columns that are not items"
 )
+_NOT_KNOWN = "NA"  # how R writes that there is nothing
 
 
+@shares_arguments(ARGUMENTS)
 def read_rankings(
     path: str | Path,
     *,
-    form: str,
+    form: str | None = None,
     items: Sequence[str] | None = None,
-    unranked: float | str | None = None,
+    unranked: float | str | Sequence[float | str] | None = None,
     weights: str | None = None,
     rankers: str | None = None,
     features: Sequence[str] = (),
+    user: str | None = None,
+    item: str | None = None,
+    score: str | None = None,
+    time: str | None = None,
+    ballot: str | None = None,
+    gaps: str = "raise",
     delimiter: str = ",",
     decimal: str = ".",
     encoding: str = "utf-8-sig",
     header: bool | None = None,
+    lenient: bool = False,
     **about: Any,
 ) -> RankingData:
-    r"""Read a CSV file of rankings, one a row; gzipped if its name ends in ``.gz``.
+    r"""Read a CSV file: of rankings, one a row, of scores, one a row, or of ballots such as ``A>B=C``.
 
-    Empty fields are unranked, and in numbers also NA and NaN.
+    Empty fields and NA are unranked, and in numbers also NaN.
 
     Args:
-        path: of the file.
+        path: {path}
         form: what the fields say, see :func:`ranking_data`. "scores" and "positions": a column an item. "orders": a
             column a place; fields are names of items, numbers too, so it does not matter whether they count from 0 or
             1; rows may be shorter than others.
-        items: "scores" and "positions": the columns that are items; by default all not named below. "orders": names of
-            the items; by default those found, sorted.
-        unranked: another field that means not ranked, such as 0, -1 or "-".
+        items: "scores" and "positions": the columns that are items; by default all not named below. Else names of the
+            items; by default those found, sorted. An item that is called NA is one where this lists it.
+        unranked: {unranked}
         weights: the column that says how often each row was observed; by default each was once.
         rankers: the column of rankers' names; by default they have none.
         features: columns of numbers known about the rankers.
-        delimiter: what stands between fields, such as ";" or tab.
-        decimal: what stands before the fraction of a number, "." or ",".
-        encoding: of the file, such as "cp1252" or "utf-16"; by default UTF-8 with or without a byte-order mark.
-        header: whether the first line names the columns; without one they are called "0", "1", ... None means yes,
-            unless it holds only numbers, which is refused.
+        user: {user}
+        item: {item}
+        score: {score}
+        time: {time}
+        ballot: {ballot}
+        gaps: {gaps}
+        delimiter: {delimiter}
+        decimal: {decimal}
+        encoding: {encoding}
+        header: {header}
+        lenient: {lenient}
         **about: title (by default the file's name), license, citation and other attributes of :class:`RankingData`.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: ``form`` unknown, columns that do not exist or have no name, no rows, rows of different lengths,
-            fields that are not numbers, another encoding, what :func:`ranking_data` refuses; the line is named.
-        TypeError: ``weights`` or ``rankers`` that are no name of a column, ``features`` or ``items`` that is a text.
+            fields that are not numbers or too long, another encoding, one column that another delimiter seems to
+            divide, a file that was cut off, an address in place of a path, what :func:`ranking_data` refuses; the line
+            is named.
+        TypeError: none of ``form``, ``user`` and ``ballot``; ``weights`` or ``rankers`` that are no name of a column,
+            ``features`` or ``items`` that is a text.
+
+    Warns:
+        UserWarning: with ``lenient``, rows that were left out, and how many.
 
     Example:
         >>> import pathlib, tempfile
@@ -67,47 +94,77 @@ def read_rankings(
         >>> data.scores.tolist()
         [[3.0, 1.0, 2.0], [2.0, nan, 3.0]]
     """
-    check_choice(form, "form", FORMS)
-    for name, value in (("weights", weights), ("rankers", rankers)):
+    long = Long(user, item, score, time)
+    layout, marks = layout_of(form, ballot, long, gaps), as_marks(unranked)
+    _check_words({"weights": weights, "rankers": rankers, "ballot": ballot, **long._asdict()}, items, features)
+    table = read_csv(
+        path,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        header=header,
+        ragged=layout == "orders",
+        lenient=lenient,
+    )
+    about = {"title": table.file} | about
+    if layout == "long":
+        refuse_beside_scores(weights=weights, rankers=rankers, features=features)
+        return from_long(_long_table(table, long, marks), form or "scores", items, **about)
+    about = {
+        "weights": None if weights is None else table.numbers([weights])[:, 0],
+        "rankers": () if rankers is None else tuple(table.column(rankers)),
+        "features": table.numbers(features) if features else None,
+        "feature_names": tuple(features),
+    } | about
+    if items is None or _NOT_KNOWN not in items:
+        marks = (*marks, _NOT_KNOWN)
+    if layout == "ballots":
+        return from_ranking_strings(unmarked(table.column(str(ballot)), marks), items=items, **about)
+    known = {weights, rankers, *features}
+    rest = [name for name in table.header if name not in known]
+    if "" in rest and (items is None or layout == "orders"):
+        raise ValueError(
+            f"{table.file} has a column without a name, as data frames write their index; rankers='' takes it as names "
+            "of the rows, or give it a name in the file"
+        )
+    if layout == "orders":
+        return ranking_data(table.text(rest), form=form, items=items, unranked=marks, gaps=gaps, **about)
+    names = rest if items is None else list(items)
+    if len(names) < 2:
+        raise ValueError(
+            f"{table.file} has {len(names)} columns of items: {', '.join(map(repr, names))}; ranking needs at "
+            f"least 2 (fields were separated at {delimiter!r}; delimiter= changes that)"
+        )
+    values = _numbers(table, names, marks)
+    return ranking_data(values, form=form, items=names, unranked=marks, **about)
+
+
+def _check_words(columns: dict[str, Any], items: Any, features: Any) -> None:
+    """Raise ``TypeError`` unless columns are texts, and items and features lists of texts."""
+    for name, value in columns.items():
         if not isinstance(value, str | None):
             raise TypeError(f"{name} is {type(value).__name__}; expected the name of a column of the file")
     for name, value in (("items", items), ("features", features)):
         if isinstance(value, str):
             raise TypeError(f"{name}={value!r} is a text; expected a list of names, {name}=[{value!r}]")
-    table = read_csv(
-        path, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, ragged=form == "orders"
-    )
-    known = [name for name in (weights, rankers, *features) if name is not None]
-    table.text(known)
-    rest = [name for name in table.header if name not in known]
-    if "" in rest and (items is None or form == "orders"):
-        raise ValueError(
-            f"{table.file} has a column without a name, as data frames write their index; rankers='' takes it as names "
-            "of the rows, or give it a name in the file"
-        )
-    if form == "orders":
-        values, names = table.text(rest), items
-    else:
-        names = rest if items is None else list(items)
-        if len(names) < 2:
-            raise ValueError(
-                f"{table.file} has {len(names)} columns of items: {', '.join(map(repr, names))}; ranking needs at "
-                f"least 2 (fields were separated at {delimiter!r}; delimiter= changes that)"
-            )
-        values = table.numbers(names, empty=unranked if isinstance(unranked, str) else "", remedy=_NOT_A_NUMBER)
-        unranked = None if isinstance(unranked, str) else unranked
-    return ranking_data(
-        values,
-        form=form,
-        items=names,
-        unranked=unranked,
-        weights=None if weights is None else table.numbers([weights])[:, 0],
-        rankers=() if rankers is None else [row[0] for row in table.text([rankers])],
-        features=table.numbers(features) if features else None,
-        **{"title": table.file, "feature_names": tuple(features)} | about,
+
+
+def _numbers(table: CsvTable, names: Sequence[str], marks: tuple[Any, ...]) -> Any:
+    """Columns of numbers, NaN in place of marks that are texts."""
+    return table.numbers(names, empty=[mark for mark in marks if isinstance(mark, str)], remedy=_NOT_A_NUMBER)
+
+
+def _long_table(table: CsvTable, columns: Long, marks: tuple[Any, ...]) -> LongTable:
+    return LongTable(
+        table.column(columns.user),
+        table.column(columns.item),
+        without(_numbers(table, [columns.score], marks), marks)[:, 0],
+        None if columns.time is None else table.column(columns.time),
+        table.at,
     )
 
 
+@shares_arguments(ARGUMENTS)
 def read_comparisons(
     path: str | Path,
     *,
@@ -119,20 +176,22 @@ def read_comparisons(
     decimal: str = ".",
     encoding: str = "utf-8-sig",
     header: bool | None = None,
+    lenient: bool = False,
     **about: Any,
 ) -> RankingData:
     """Read a CSV file of comparisons, one a row: who won and who lost.
 
     Args:
-        path: of the file, gzipped if its name ends in ``.gz``.
+        path: {path}
         winner: the column of the preferred items.
         loser: the column of the others.
         items: names of the items; by default those found, sorted.
         weights: the column that says how often each comparison was observed; by default once.
-        delimiter: as for :func:`read_rankings`, and the next three.
-        decimal: of the weights.
-        encoding: of the file.
-        header: whether the first line names the columns.
+        delimiter: {delimiter}
+        decimal: {decimal}
+        encoding: {encoding}
+        header: {header}
+        lenient: {lenient}
         **about: as for :func:`read_rankings`.
 
     Returns:
@@ -141,9 +200,9 @@ def read_comparisons(
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: columns that do not exist, an item compared with itself, an empty field, what else
-            :func:`from_comparisons` refuses.
+            :func:`from_comparisons` refuses, and what :func:`read_rankings` refuses of files.
     """
-    table = read_csv(path, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header)
+    table = read_csv(path, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, lenient=lenient)
     return from_comparisons(
         table.text([winner, loser]),
         items=items,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from torchrank.rankings.arrays import refuse_masks
+from torchrank.rankings.arrays import as_tensor, refuse_masks, to_numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +95,23 @@ class RankingData:
         if not np.array_equal(counts, self.weights):
             raise ValueError("weights are not whole numbers; pass scores and weights instead of repeating rows")
         return np.repeat(self.scores, counts, axis=0)
+
+
+def weights_of(weights: Any, m: int) -> np.ndarray:
+    """Weights ``(m,)`` in float64, ones where None; ``ValueError`` for another shape and for no finite ones from 0."""
+    if weights is None:
+        return np.ones(m)
+    values = to_numpy(as_tensor(weights, "weights")[0]).astype(np.float64)
+    if values.shape != (m,):
+        raise ValueError(f"weights has shape {values.shape}; expected ({m},), one for each ranking")
+    if not (values >= 0).all() or np.isinf(values).any():
+        raise ValueError("weights has negative, infinite or NaN values; they say how often each ranking was observed")
+    return values
+
+
+def features_of(features: Any) -> np.ndarray | None:
+    """Features in float64; None where there are none."""
+    return None if features is None else to_numpy(as_tensor(features, "features")[0]).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,12 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import TypeVar
 
 from tqdm import tqdm
+
+from torchrank.datasets.files import local_path
 
 Content = TypeVar("Content")
 
@@ -31,11 +33,21 @@ class RemoteFile:
         name: what it is called in the cache, with folders where it lies in some.
         url: where it comes from; addresses name a commit, so that what they hold does not change.
         sha256: of its bytes; None where only what the file holds is checked, after it was read.
+
+    Raises:
+        ValueError: a name that leads out of the cache.
     """
 
     name: str
     url: str
     sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        path = PureWindowsPath(self.name)  # knows the separators and drives of all systems
+        if path.anchor or ".." in path.parts or not path.name:
+            raise ValueError(
+                f"name={self.name!r} of the file at {self.url} leads out of the cache; expected one such as 'apa/A.rda'"
+            )
 
 
 def cache_folder() -> Path:
@@ -118,7 +130,7 @@ def load(
 
 
 def _folder(folder: str | Path | None) -> Path:
-    return cache_folder() if folder is None else Path(folder).expanduser()
+    return cache_folder() if folder is None else local_path(folder, "folder").expanduser()
 
 
 def _checked(file: RemoteFile, path: Path, read: Callable[[Path], Content]) -> Content:
@@ -158,7 +170,7 @@ def _append(url: str, part: Path, progress: bool) -> None:
     """One attempt.
 
     Raises:
-        OSError: the answer ended before its announced length.
+        OSError: the answer ended before its announced length, or announced one that is no number.
     """
     have = part.stat().st_size if part.is_file() else 0
     request = urllib.request.Request(
@@ -168,6 +180,8 @@ def _append(url: str, part: Path, progress: bool) -> None:
         if have and answer.status != 206:  # the server starts from the beginning
             have = 0
         length = answer.headers.get("Content-Length")
+        if length is not None and not (length.isascii() and length.isdigit()):
+            raise OSError(f"it announces a Content-Length of {length!r}; expected a number of bytes")
         total = None if length is None else have + int(length)
         got = have + _copy(answer, part, "ab" if have else "wb", have, total, progress)
     if total is not None and got != total:

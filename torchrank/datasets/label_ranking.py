@@ -4,18 +4,21 @@ Grbovic, Djuric, Guo and Vucetic, Supervised clustering of label ranking data us
 Machine Learning 93 (2013), Section 7.1.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from torchrank._docs import shares_arguments
 from torchrank.datasets.csv_table import read_csv
-from torchrank.datasets.data import RankingData
-from torchrank.datasets.ranking_strings import from_ranking_strings
+from torchrank.datasets.data import RankingData, weights_of
+from torchrank.datasets.layouts import ARGUMENTS
+from torchrank.datasets.ranking_strings import from_ranking_strings, unmarked
 from torchrank.rankings.arrays import refuse_masks
 from torchrank.rankings.convert import from_orders, from_positions
-from torchrank.rankings.validate import check_at_least, check_choice, check_count, check_finite
+from torchrank.rankings.validate import as_marks, check_at_least, check_choice, check_count, check_finite
 
 Labels = TypeVar("Labels", np.ndarray, RankingData)
 
@@ -154,41 +157,61 @@ def _switch_neighbors(rng: np.random.Generator, orders: np.ndarray, rows: np.nda
     orders[rows, place], orders[rows, other] = orders[rows, other], orders[rows, place]
 
 
-def read_label_ranking(path: str | Path, *, unranked: float | str | None = None, **about: Any) -> RankingData:
+@shares_arguments(ARGUMENTS)
+def read_label_ranking(
+    path: str | Path,
+    *,
+    items: Sequence[str] | None = None,
+    unranked: float | str | Sequence[float | str] | None = None,
+    lenient: bool = False,
+    **about: Any,
+) -> RankingData:
     """Read a label-ranking table: a header, the features, and the rankings in one of two forms.
 
     Either one column ``rank:LABEL`` for each label holds its rank, 1 for the top label, empty for an unranked one; or
-    the last column holds strings such as ``L2>L1>L3``, see :func:`from_ranking_strings`. The file may be gzipped.
+    the last column holds strings such as ``L2>L1>L3``, see :func:`from_ranking_strings`.
 
     Args:
-        path: of the file.
-        unranked: another rank that means not ranked, such as 0, -1 or "-".
+        path: {path}
+        items: the labels; by default all with a column, or those found in strings, sorted.
+        unranked: another rank, or string, that means not ranked, such as 0, -1 or "-", or a list of them.
+        lenient: {lenient}
         **about: title (by default the file's name), license, citation and notes of :class:`RankingData`.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: no rankings, rows of different lengths, a field that is not a number, or a rank below 1 other than
-            ``unranked``; the row is named.
+            ``unranked``; the row is named. What :func:`from_ranking_strings` refuses of strings, and
+            :func:`read_rankings` of files.
+
+    Warns:
+        UserWarning: with ``lenient``, rows that were left out, and how many.
     """
-    table = read_csv(path)
+    table, marks = read_csv(path, lenient=lenient), as_marks(unranked)
+    texts = [mark for mark in marks if isinstance(mark, str)]
+    weights = None
     ranked = [name.startswith("rank:") for name in table.header]
-    last = table.header[-1:]
     if any(ranked):
         first = ranked.index(True)
         if not all(ranked[first:]):
             raise ValueError(f"{table.file} has features after the first rank: column; put the rank: columns last")
-        labels = tuple(name.removeprefix("rank:") for name in table.header[first:])
-        word = isinstance(unranked, str)
-        ranks = table.numbers(table.header[first:], empty=str(unranked) if word else "")
-        scores = from_positions(ranks, unranked=None if word else unranked)
-    elif any(">" in row[0] for row in table.text(last)):
+        columns = table.header[first:] if items is None else tuple(f"rank:{name}" for name in items)
+        labels = tuple(name.removeprefix("rank:") for name in columns)
+        numbers = [mark for mark in marks if not isinstance(mark, str)]
+        scores = from_positions(table.numbers(columns, empty=texts), unranked=numbers)
+    elif any(">" in text for text in table.column(table.header[-1])):
         first = len(table.header) - 1
-        rankings = from_ranking_strings([row[0] for row in table.text(last)])
-        scores, labels = rankings.scores, rankings.items
+        rankings = from_ranking_strings(unmarked(table.column(table.header[-1]), texts), items=items)
+        scores, labels, weights = rankings.scores, rankings.items, rankings.weights
     else:
         raise ValueError(f"{table.file} has neither rank:LABEL columns nor a last column of strings such as L2>L1>L3")
     names = table.header[:first]
     about = {"title": table.file} | about
     return RankingData(
-        scores, labels, np.ones(len(scores)), features=table.numbers(names), feature_names=names, **about
+        scores,
+        labels,
+        weights_of(weights, len(scores)),
+        features=table.numbers(names),
+        feature_names=names,
+        **about,
     )

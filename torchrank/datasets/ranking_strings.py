@@ -1,34 +1,53 @@
-"""Rankings as strings, ``L2>L1>L3``, as WEKA extensions write them."""
+"""Rankings as strings, ``L2>L1>L3``, as WEKA extensions and programs that count votes write them."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from torchrank.datasets.data import RankingData
-from torchrank.datasets.tables import is_absent, sorted_names
+from torchrank.datasets.data import RankingData, weights_of
+from torchrank.datasets.names import is_absent, sorted_names
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import Scores, as_scores
 
+_NUMBER = r"\s*([-+]?\d+(?:\.\d+)?)\s*"
+_BEFORE = re.compile(_NUMBER + r":(\s*)(.*)", re.DOTALL)
+_BEHIND = re.compile(r"(.*?)\s+\*" + _NUMBER, re.DOTALL)
 
-def from_ranking_strings(strings: Sequence[str], *, items: Sequence[str] | None = None, **about: Any) -> RankingData:
-    """Rankings written as WEKA extensions write them: ``L2>L1>L3``, most preferred first.
 
-    Labels left out are unranked, an empty string (or None or NaN) ranks none, and ``L1=L2`` is a tie.
+def from_ranking_strings(
+    strings: Sequence[str],
+    *,
+    items: Sequence[str] | None = None,
+    weights: Sequence[float] | np.ndarray | None = None,
+    **about: Any,
+) -> RankingData:
+    """Rankings written as ``L2>L1>L3``, most preferred first, and perhaps with how often they were observed.
+
+    Labels left out are unranked, an empty string (or None or NaN) ranks none, and ``L1=L2`` is a tie. A weight stands
+    before a string, ``42: L2>L1``, or behind it, ``L2>L1 * 42``; strings without one count once. Names may have ``:``
+    and ``*`` in them. A weight is a number, then a colon and a blank; or a blank, a star and a number at the end.
+    A label that ``items`` lists as it stands there is a name, and where it could be either the string is refused.
 
     Args:
         strings: N rankings: a list, or a column of a data frame.
         items: names of the columns; by default those found, sorted.
+        weights: ``(N,)``, how often each ranking was observed; None means as the strings say, else once.
         **about: features, title, license and other attributes of :class:`RankingData`.
 
     Raises:
-        ValueError: a label named twice in a string, an empty one, one that ``items`` lacks, or fewer than two labels.
+        ValueError: a label named twice in a string, an empty one, one that ``items`` lacks, or fewer than two labels; a
+            string with a weight beside ``weights``, or with what may be a weight or the beginning of a name; negative
+            weights.
         TypeError: one string in place of a list, or something else than strings in it.
 
     Example:
         >>> from_ranking_strings(["L2>L1>L3", "L3>L1=L2"]).scores.tolist()
         [[2.0, 3.0, 1.0], [2.0, 2.0, 3.0]]
+        >>> from_ranking_strings(["42: tea>milk", "milk>tea * 17"]).weights.tolist()
+        [42.0, 17.0]
     """
     if isinstance(strings, str):
         raise TypeError(f"strings is one string; pass a list of them, [{strings!r}]")
@@ -36,10 +55,15 @@ def from_ranking_strings(strings: Sequence[str], *, items: Sequence[str] | None 
     for number, text in enumerate(strings):
         if not isinstance(text, str):
             raise TypeError(f"strings[{number}] is {text!r}; expected a string such as L2>L1>L3")
-    groups = [
-        [[label.strip() for label in group.split("=")] for group in text.split(">")] if text.strip() else []
-        for text in strings
-    ]
+    known = frozenset(() if items is None else items)
+    split = [_weighted(number, text, known) for number, text in enumerate(strings)]
+    if weights is None:
+        weights = [1.0 if weight is None else weight for weight, _ in split]
+    else:
+        for number, (weight, _) in enumerate(split):
+            if weight is not None:
+                raise ValueError(f"strings[{number}] is {strings[number]!r}, with a weight; weights= gives it another")
+    groups = [[_labels(group) for group in text.split(">")] if text.strip() else [] for _, text in split]
     names = sorted_names({name for row in groups for group in row for name in group}) if items is None else tuple(items)
     if len(names) < 2:
         raise ValueError(
@@ -58,7 +82,34 @@ def from_ranking_strings(strings: Sequence[str], *, items: Sequence[str] | None 
                 if not np.isnan(scores[number, column[name]]):
                     raise ValueError(f"strings[{number}] is {strings[number]!r}; it ranks {name!r} twice")
                 scores[number, column[name]] = len(names) - place
-    return RankingData(scores, names, np.ones(len(scores)), **about)
+    return RankingData(scores, names, weights_of(weights, len(scores)), **about)
+
+
+def unmarked(strings: Sequence[Any], marks: Sequence[Any]) -> list[Any]:
+    """Ranking strings with an empty one in place of each that is one of these marks."""
+    return ["" if isinstance(text, str) and text.strip() in marks else text for text in strings]
+
+
+def _labels(group: str) -> list[str]:
+    return [label.strip() for label in group.split("=")]
+
+
+def _weighted(number: int, text: str, items: frozenset[str]) -> tuple[float | None, str]:
+    """The weight in a string, None if there is none, and the ranking."""
+    labels = [label for group in text.split(">") for label in _labels(group)]
+    before = None if labels[0] in items else _BEFORE.fullmatch(text)
+    behind = None if labels[-1] in items else _BEHIND.fullmatch(text)
+    others = labels[1:] if before else labels[:-1] if behind else []
+    like_weights = [label for label in others if (_BEFORE if before else _BEHIND).fullmatch(label)]
+    if (before and (behind or (before[3] and not before[2]))) or like_weights:
+        which = repr(like_weights[0]) if like_weights else "a number with : or *"
+        raise ValueError(
+            f"strings[{number}] is {text!r}, where {which} may be a weight or a part of a name; write weights as in "
+            "'42: L2>L1' or 'L2>L1 * 42', once a string, and pass items= with all names if there are such"
+        )
+    if before:
+        return float(before[1]), before[3]
+    return (float(behind[2]), behind[1]) if behind else (None, text)
 
 
 def to_ranking_strings(Y: Scores | RankingData, items: Sequence[str] | None = None) -> list[str]:

@@ -14,6 +14,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import (
     Scores,
+    as_marks,
     as_scores,
     check_choice,
     check_count,
@@ -96,13 +97,15 @@ def _orders(scores: Tensor) -> Tensor:
 
 
 @isolated
-def from_positions(positions: Scores, *, unranked: float | None = None, ties: str = "allow") -> Matrix:
+def from_positions(
+    positions: Scores, *, unranked: float | Sequence[float] | None = None, ties: str = "allow"
+) -> Matrix:
     """Scores of rankings given as positions: 1 for the most preferred item.
 
     Args:
         positions: ``(..., m, n)`` positions of at least 1; NaN = unranked. Equal positions are ties, and positions
             between whole ones (1.5 for two items sharing 1 and 2) are fine.
-        unranked: another value that stands for unranked, such as 0.
+        unranked: another value that stands for unranked, such as 0, or a list of them.
         ties: "allow" or "raise".
 
     Returns:
@@ -114,30 +117,31 @@ def from_positions(positions: Scores, *, unranked: float | None = None, ties: st
         TypeError: positions that are not real numbers.
     """
     check_choice(ties, "ties", ("allow", "raise"))
-    if unranked is not None:
-        check_number(unranked, "unranked")
+    marks = as_marks(unranked)
+    for mark in marks:
+        check_number(mark, "unranked")
     table, origin = as_scores(positions, "positions", ordinal=False)
     if table.element_size() == 1 and table.is_floating_point():
         table = table.to(torch.float32)  # numbers of 8 bits do not compare
     if not table.is_floating_point():
         table = table.to(torch.float64 if table.dtype == torch.uint64 else torch.int64)
     missing = table.isnan()
-    if unranked is not None:
-        missing = missing | (table == unranked)
-    on_values(lambda table, missing: _check_positions(table, missing, unranked), table, missing)
+    for mark in marks:
+        missing = missing | (table == mark)
+    on_values(lambda table, missing: _check_positions(table, missing, marks), table, missing)
     scores = (table.shape[-1] + 1 - table.to(torch.float64)).masked_fill(missing, torch.nan)
     if ties == "raise":
         on_values(_check_untied, scores)
     return origin.named(scores, "rows", "items")
 
 
-def _check_positions(table: Tensor, missing: Tensor, unranked: float | None) -> Tensor:
+def _check_positions(table: Tensor, missing: Tensor, marks: tuple[float, ...]) -> Tensor:
     """Raise where a position is below 1; gives the table back."""
     wrong = ~missing & (table < 1)
     if bool(wrong.any()):
         *row, item = (int(i) for i in wrong.nonzero()[0])
         value = table[(*row, item)].item()
-        hint = "" if unranked is not None else f"; if it means unranked, pass unranked={value:g}"
+        hint = "" if marks else f"; if it means unranked, pass unranked={value:g}"
         if value % 1 > 0:
             hint = "; scores, larger = preferred, need no conversion"
         raise ValueError(f"positions has {value:g} at row {place_of(row)}, item {item}; the best is 1{hint}")
@@ -230,7 +234,7 @@ def _refuse_empty_columns(orders: Tensor, n: int) -> None:
         raise ValueError(
             f"orders has {n - 1} at row {row}, place {place}, which makes {size} scores ({gib:.3g} GiB) and all but "
             f"{listed} of them NaN; number the items from 0 on (torchrank.datasets.ranking_data(orders, "
-            f"form='orders') does so with names that are strings), or pass n_items={n} if this is meant"
+            f"form='orders') does so, and keeps their numbers as names), or pass n_items={n} if this is meant"
         )
 
 

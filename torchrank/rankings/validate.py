@@ -192,6 +192,17 @@ def check_number(value: Any, name: str) -> None:
         raise TypeError(f"{name} must be a number, got {type(value).__name__} {value!r}")
 
 
+def as_marks(unranked: Any) -> tuple[Any, ...]:
+    """What means not ranked: nothing, a number or a text, or several of them; ``TypeError`` for other marks."""
+    if unranked is None:
+        return ()
+    marks = tuple(unranked) if isinstance(unranked, (list, tuple, set, frozenset, np.ndarray)) else (unranked,)
+    for mark in marks:
+        if not isinstance(mark, str):
+            check_number(mark, "unranked")
+    return marks
+
+
 def check_at_least(value: Any, name: str, least: float, why: str = "") -> None:
     """Raise unless ``value`` is a real number, not NaN, and at least ``least``."""
     check_number(value, name)
