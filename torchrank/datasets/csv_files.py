@@ -204,7 +204,7 @@ def read_comparisons(
     """
     table = read_csv(path, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, lenient=lenient)
     return from_comparisons(
-        table.text([winner, loser]),
+        list(zip(table.column(winner), table.column(loser), strict=True)),
         items=items,
         weights=None if weights is None else table.numbers([weights])[:, 0],
         **{"title": table.file} | about,

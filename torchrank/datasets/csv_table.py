@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,11 @@ from torchrank.rankings.validate import check_choice
 
 _EMPTY = ("", "na", "nan")
 _DELIMITERS = (",", ";", "\t", "|")
-_Line = tuple[int, list[str]]  # where a row ends in the file, from 1 on, and its fields
+
+
+class _Lines(NamedTuple):
+    numbers: list[int]  # where each row ends in the file, from 1 on
+    rows: list[tuple[str, ...]]  # fields
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class CsvTable:
 
     file: str
     header: tuple[str, ...]
-    rows: list[list[str]]
+    rows: list[tuple[str, ...]]
     lines: list[int]  # where each row ends in the file, from 1 on
     decimal: str = "."
     index: dict[str, int] = field(init=False, default_factory=dict)  # which column has a name
@@ -37,11 +42,7 @@ class CsvTable:
         return f"{self.file}, line {self.lines[row]}"
 
     def text(self, names: Sequence[str]) -> list[list[str]]:
-        """The fields of some columns, row by row.
-
-        Raises:
-            ValueError: a column that does not exist.
-        """
+        """The fields of some columns, row by row; ``ValueError`` where there is no column of that name."""
         columns = [self._place(name) for name in names]
         return [[row[column].strip() for column in columns] for row in self.rows]
 
@@ -64,41 +65,38 @@ class CsvTable:
         Raises:
             ValueError: a field that is not a number; line and column are named, and then ``remedy``.
         """
-        texts = self.text(names)
-        values = np.full((len(self.rows), len(names)), np.nan)
-        for row, fields in enumerate(texts):
-            values[row] = self._row(row, fields, names, empty, remedy)
+        columns = [self._place(name) for name in names]
+        texts = [row[column].strip() for row in self.rows for column in columns]
+        nothing = {*_EMPTY, *empty}
+        try:
+            values = np.array(
+                [
+                    np.nan if text in nothing or text.lower() in _EMPTY else float(text.replace(self.decimal, "."))
+                    for text in texts
+                ]
+            )
+        except ValueError:
+            raise self._no_number(texts, names, nothing, remedy) from None
         with np.errstate(invalid="ignore"):
-            large = np.argwhere(np.abs(values) >= 2**53).tolist()
-        whole = [(row, column) for row, column in large if texts[row][column].lstrip("+-").isdecimal()]
+            large = np.flatnonzero(np.abs(values) >= 2**53).tolist()
+        whole = [place for place in large if texts[place].lstrip("+-").isdecimal()]
         if whole:
             values = values.astype(object)
-            for row, column in whole:
-                values[row, column] = int(texts[row][column])
-        return values
+            values[whole] = [int(texts[place]) for place in whole]
+        return values.reshape(len(self.rows), len(names))
 
-    def _row(
-        self, row: int, texts: list[str], names: Sequence[str], empty: Collection[str], remedy: str
-    ) -> list[float]:
-        if not empty and self.decimal == ".":
-            try:
-                return [float(text) for text in texts]
-            except ValueError:  # some are empty
-                pass
-        return [
-            np.nan if text in empty or text.lower() in _EMPTY else self._number(text, row, name, remedy)
-            for text, name in zip(texts, names, strict=True)
-        ]
-
-    def _number(self, text: str, row: int, name: str, remedy: str) -> float:
-        try:
-            return float(text.replace(self.decimal, "."))
-        except ValueError:
+    def _no_number(self, texts: list[str], names: Sequence[str], nothing: Collection[str], remedy: str) -> ValueError:
+        """What to say of the first field that is not a number."""
+        for place, text in enumerate(texts):
+            if text in nothing or text.lower() in _EMPTY or _is_number(text.replace(self.decimal, ".")):
+                continue
             if _is_number(text.replace(",", ".")):
                 remedy = "; decimal=',' reads commas in numbers"
-            raise ValueError(
-                f"{self.at(row)}, column {name!r} has a field that is not a number: {text!r}{remedy}"
-            ) from None
+            row, column = divmod(place, len(names))
+            return ValueError(
+                f"{self.at(row)}, column {names[column]!r} has a field that is not a number: {text!r}{remedy}"
+            )
+        raise AssertionError("all fields are numbers")
 
 
 def read_csv(
@@ -136,60 +134,74 @@ def read_csv(
     remedy = "pass its encoding=, often 'cp1252' or 'utf-16' from spreadsheets"
     text = read_text(path, encoding, remedy=remedy, lenient=lenient)
     lines = _lines(text, delimiter)
-    if not lines:
+    if not lines.rows:
         raise ValueError(f"{text.file} is empty")
     _refuse_other_delimiters(text.file, lines, delimiter, header)
-    first = tuple(name.strip() for name in lines[0][1])
+    first = tuple(name.strip() for name in lines.rows[0])
     if header is None and all(_is_number(name.replace(decimal, ".")) for name in first):
         raise ValueError(
             f"{text.file} starts with numbers: {delimiter.join(first)!r}; pass header=False if this is a row of data, "
             "header=True if it names the columns"
         )
     if header is False:
-        names = tuple(map(str, range(max(len(row) for _, row in lines) if ragged else len(first))))
+        names = tuple(map(str, range(max(map(len, lines.rows)) if ragged else len(first))))
     else:
-        names, lines = first, lines[1:]
+        names, lines = first, _Lines(lines.numbers[1:], lines.rows[1:])
     if lenient:
         lines = _whole(text, lines, 0 if ragged else len(names))
-    if not lines:
+    if not lines.rows:
         raise ValueError(f"{text.file} has a header and no rows: {delimiter.join(names)!r}")
-    rows = [row + [""] * (len(names) - len(row)) if ragged else row for _, row in lines]
-    for (line, _), row in zip(lines, rows, strict=True):
+    return _named(text.file, names, lines, decimal, ragged)
+
+
+def _named(file: str, names: tuple[str, ...], lines: _Lines, decimal: str, ragged: bool) -> CsvTable:
+    """Lines as a table, columns without name and content left out; ``ValueError`` where names or lengths do not fit."""
+    rows = lines.rows
+    if ragged:
+        rows = [(*row, *[""] * (len(names) - len(row))) if len(row) < len(names) else row for row in rows]
+    for number, row in enumerate(rows):
         if len(row) != len(names):
-            cut = "; lenient=True leaves out rows cut off at the end of a file" if row is rows[-1] else ""
-            raise ValueError(f"{text.file}, line {line} has {len(row)} fields; the first has {len(names)}{cut}")
+            last = "; lenient=True leaves out what is not whole at the end of a file" if row is rows[-1] else ""
+            raise ValueError(
+                f"{file}, line {lines.numbers[number]} has {len(row)} fields; the first has {len(names)}{last}"
+            )
     kept = [column for column, name in enumerate(names) if name or any(row[column].strip() for row in rows)]
     if len(kept) < len(names):
-        names, rows = tuple(names[column] for column in kept), [[row[column] for column in kept] for row in rows]
+        names, rows = tuple(names[column] for column in kept), [tuple(row[column] for column in kept) for row in rows]
     name, times = Counter(names).most_common(1)[0] if names else ("", 0)
     if times > 1:
-        raise ValueError(f"{text.file} has {times} columns called {name!r}")
-    return CsvTable(text.file, names, rows, [line for line, _ in lines], decimal)
+        raise ValueError(f"{file} has {times} columns called {name!r}")
+    return CsvTable(file, names, rows, lines.numbers, decimal)
 
 
-def _lines(text: Text, delimiter: str) -> list[_Line]:
-    """Rows of fields, each with the number of its last line; without those that hold nothing but blanks."""
+def _lines(text: Text, delimiter: str) -> _Lines:
+    """Rows of fields, without those that hold nothing but blanks."""
     reader = csv.reader(io.StringIO(text.content, newline=""), delimiter=delimiter)
+    numbers, rows = [], []
     try:
-        return [(reader.line_num, row) for row in reader if len(row) > 1 or (row and row[0].strip())]
+        for row in reader:
+            if len(row) > 1 or (row and row[0].strip()):
+                numbers.append(reader.line_num)
+                rows.append(tuple(row))  # unlike a list, nothing that Python's collector walks through again and again
     except csv.Error as error:
         raise ValueError(
             f"{text.file}, line {reader.line_num}: {error}; a quotation mark that is never closed makes fields long, "
             f"and csv.field_size_limit({len(text.content)}) before this call allows them"
         ) from None
+    return _Lines(numbers, rows)
 
 
-def _refuse_other_delimiters(file: str, lines: list[_Line], delimiter: str, header: bool | None) -> None:
+def _refuse_other_delimiters(file: str, lines: _Lines, delimiter: str, header: bool | None) -> None:
     """Raise where lines have one field, and something in it that separates fields in other files."""
-    looked_at = lines if header is False else lines[:1]
-    if any(len(row) > 1 for _, row in looked_at):
+    looked_at = lines.rows if header is False else lines.rows[:1]
+    if any(len(row) > 1 for row in looked_at):
         return
-    for line, (field_of_all,) in looked_at:
+    for line, (content,) in zip(lines.numbers, looked_at, strict=False):
         for other in _DELIMITERS:
-            if other != delimiter and other in field_of_all:
+            if other != delimiter and other in content:
                 raise ValueError(
-                    f"{file}, line {line} is one field, {_short(field_of_all)!r}; are fields separated at {other!r}? "
-                    f"Then pass delimiter={other!r}"
+                    f"{file}, line {line} is one field, {_short(content)!r}; are fields separated at {other!r}? Then "
+                    f"pass delimiter={other!r}"
                 )
 
 
@@ -197,14 +209,15 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _whole(text: Text, lines: list[_Line], n: int) -> list[_Line]:
+def _whole(text: Text, lines: _Lines, n: int) -> _Lines:
     """Lines without those at the end that have fewer than n fields, or are the last of what was cut off; warns."""
-    end = len(lines) - (1 if text.cut and lines else 0)
-    while end and len(lines[end - 1][1]) < n:
+    m = len(lines.rows)
+    end = max(m - text.cut, 0)
+    while end and len(lines.rows[end - 1]) < n:
         end -= 1
-    if text.cut or end < len(lines):
-        warn(f"{text.file} was cut off: {end} rows are whole, and {len(lines) - end} at its end were left out")
-    return lines[:end]
+    if text.cut or end < m:
+        warn(f"{text.file} was cut off: {end} rows are whole, {m - end} at its end were left out")
+    return _Lines(lines.numbers[:end], lines.rows[:end])
 
 
 def _is_number(text: str) -> bool:
