@@ -70,7 +70,7 @@ def test_windows_files_are_read(tmp_path):
     assert data.items[0] == "Süppchen"
     assert "PrefLib" in data.citation
     path.write_bytes(new("2: 1,3").replace("Soup", "Süppchen").encode("latin-1"))
-    with pytest.raises(ValueError, match=r"f\.soi is not UTF-8"):
+    with pytest.raises(ValueError, match=r"f\.soi is not in utf-8.*PrefLib's files are UTF-8"):
         read_preflib(path)
 
 
@@ -92,10 +92,19 @@ def test_windows_files_are_read(tmp_path):
         (new("1: 1", voters=1).replace("1: 1", "1 2 3"), "is not 'votes: order'"),
         (new("1: 1,2", voters=7), "announces NUMBER VOTERS 7 and holds 1"),
         (new("1: 1,2", orders=2), "announces NUMBER UNIQUE ORDERS 2 and holds 1"),
-        (new("1: 1,2").replace("# ALTERNATIVE NAME 3: Bread\n", ""), r"announces 3 alternatives and names \[1, 2\]"),
+        (new("1: 1,2") + "# ALTERNATIVE NAME 4: Tea", r"f\.toi, line 4 announces 3 alternatives, and the file names 4"),
+        (new("1: 1,2") + "# ALTERNATIVE NAME 3: Tea", "line 11: alternative 3 has a name already"),
+        (new("1: 1,2 3"), "line 10: '1,2 3' is not an order such as"),
+        (new("1: 1,2").replace("TIVES: 3", "TIVES: 3.5"), r"line 4 has NUMBER ALTERNATIVES 3\.5; expected a whole"),
+        (new("1: 1,2").replace("TIVES: 3", "TIVES: three"), "line 4 has NUMBER ALTERNATIVES: 'three' is not a number"),
+        (new("1: 1,2").replace("TIVES: 3", "TIVES: inf"), "line 4 has NUMBER ALTERNATIVES inf; expected a finite"),
+        (new("1: 1,2").replace("TIVES: 3", "TIVES: -3"), "line 4 has NUMBER ALTERNATIVES -3"),
+        (new("1: 1,2", orders=1.5), r"line 6 has NUMBER UNIQUE ORDERS 1\.5; expected a whole number"),
+        (new("1: 1,2", voters="nan"), "line 5 has NUMBER VOTERS nan"),
+        ("2.5\n1,A\n2,B\n1,1,1\n1,2\n", r"line 1 has NUMBER ALTERNATIVES 2\.5; expected a whole number"),
         ("", "is empty"),
         ("3\n1,a\n2,b\n", "ends before its 3 alternatives"),
-        ("1\nA\n1,1,1\n", "is not 'number,name of an alternative'"),
+        ("2\n1,A\nB\n1,1,1\n", "line 3: 'B' is not 'number,name of an alternative'"),
         ("1\n1,A\n1,1\n", "is not 'voters,votes,different ballots'"),
         ("1\n1,A\n1,1,1\n1\n", "is not 'votes,order'"),
     ],

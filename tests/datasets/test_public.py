@@ -9,7 +9,7 @@ import pytest
 
 import torchrank
 from torchrank import datasets
-from torchrank.datasets import csv_files, expression, fetch, generators, networks, ranking_strings, tables
+from torchrank.datasets import comparisons, csv_files, expression, fetch, generators, networks, ranking_strings, tables
 
 
 def test_all_is_sorted_and_complete():
@@ -26,7 +26,7 @@ def test_arguments_are_documented(name):
         assert f"\n    {argument}: " in doc or f"\n    **{argument}: " in doc, f"{name} does not explain {argument}"
 
 
-@pytest.mark.parametrize("module", [csv_files, generators, ranking_strings, tables])
+@pytest.mark.parametrize("module", [comparisons, csv_files, generators, ranking_strings, tables])
 def test_examples_of_docstrings(module):
     result = doctest.testmod(module)
     assert result.attempted

@@ -1,180 +1,133 @@
 """Ballots in the formats of PrefLib: strict and tied, complete and incomplete orders (soc, soi, toc, toi).
 
-Mattei and Walsh, PrefLib: A Library for Preferences, ADT 2013; the format of 2022 and the one before it.
+Mattei and Walsh, PrefLib: A Library for Preferences, ADT 2013; the format of 2022 and the one before it, which
+:mod:`torchrank.datasets.preflib_layouts` take apart.
 """
 
-import math
-import re
+from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
 
+from torchrank._docs import shares_arguments
+from torchrank._warnings import warn
 from torchrank.datasets.data import RankingData
+from torchrank.datasets.files import kind_of, local_path, read_text
+from torchrank.datasets.layouts import ARGUMENTS
+from torchrank.datasets.preflib_layouts import Ballot, Contents, read_contents
 from torchrank.rankings.validate import check_choice
 
 CITATION = "Mattei and Walsh, PrefLib: A Library for Preferences, Algorithmic Decision Theory (ADT), 2013"
 LAST_TIES = ("tied", "unranked")
 _KINDS = (".soc", ".soi", ".toc", ".toi")
-_HEADER = re.compile(r"#\s*([^:]+?)\s*:\s*(.*?)\s*$")
-_NAME = re.compile(r"ALTERNATIVE NAME (\d+)")
-_GROUP = re.compile(r"\{([^{}]*)\}|([^,{}\s]+)")
-_LAYOUT = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+)(\s*,\s*(\{[^{}]*\}|[^,{}]+))*\s*")
+_UNNAMED = 1000  # alternatives without a name that a file may announce for each number that stands in it
 
 
-def read_preflib(path: str | Path, *, last_tie: str = "tied") -> RankingData:
+@shares_arguments(ARGUMENTS)
+def read_preflib(path: str | Path, *, last_tie: str = "tied", lenient: bool = False) -> RankingData:
     """Read a PrefLib file of orders.
 
+    Alternatives may be numbered from 0 or 1 on, with gaps between them, and have no names: then their numbers are
+    names. Empty groups ``{}`` and a comma at the end of an order mean nothing.
+
     Args:
-        path: a ``.soc``, ``.soi``, ``.toc`` or ``.toi`` file in the present or the older layout.
+        path: a ``.soc``, ``.soi``, ``.toc`` or ``.toi`` file in the present or the older layout, gzipped if its name
+            ends in ``.gz``.
         last_tie: what items tied in last place are: "tied", as the file has it, or "unranked", which takes back what
             files marked "imbued" did: they list the unranked alternatives as one tie at the end.
+        lenient: {lenient} Totals may then differ from those in the header.
 
     Returns:
         One row for each different ballot, the votes for equal ones summed in ``weights``; ``items`` are the
-        alternatives in the file's order; ``notes`` has the header's other lines.
+        alternatives in the order of their numbers; ``notes`` has the header's other lines.
 
     Raises:
-        ValueError: another kind of file, one that is not UTF-8, an alternative that does not exist or is listed twice,
-            a count that is not a number, negative or infinite, or totals that do not agree with the header; the line is
-            named.
+        FileNotFoundError: there is no such file.
+        ValueError: another kind of file, an address, one that is not UTF-8 or was cut off, an alternative that does not
+            exist or is listed twice, a count that is not a number, negative or infinite, far more alternatives than
+            the file has names and ballots for, or totals that do not agree with the header; the line is named.
+
+    Warns:
+        UserWarning: with ``lenient``, what was wrong with the file, in numbers.
     """
-    path = Path(path)
+    path = local_path(path)
     check_choice(last_tie, "last_tie", LAST_TIES)
-    if path.suffix not in _KINDS:
+    if kind_of(path) not in _KINDS:
         raise ValueError(f"{path.name} is not one of {', '.join(_KINDS)}; other PrefLib files do not hold orders")
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not UTF-8, as PrefLib's files are ({error}); convert it") from None
-    numbered = [(number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip()]
-    new = bool(numbered) and numbered[0][1].startswith("#")
-    header, ballots = (_new_layout if new else _old_layout)(path.name, numbered)
-    return _as_data(path.name, header, ballots, last_tie)
-
-
-class _Header:
-    """What a file says about itself."""
-
-    def __init__(self) -> None:
-        self.fields: dict[str, str] = {}
-        self.names: dict[int, str] = {}
-
-    def number(self, key: str, file: str) -> float | None:
-        """The value of a field that holds a number, None if it is not there."""
-        if key not in self.fields:
-            return None
-        return _number(self.fields[key], f"{file} has {key}")
-
-
-_Ballot = tuple[int, float, list[list[int]]]  # line, votes, alternatives in groups of tied ones, best first
-
-
-def _new_layout(file: str, lines: list[tuple[int, str]]) -> tuple[_Header, list[_Ballot]]:
-    header, ballots = _Header(), []
-    for number, line in lines:
-        if line.startswith("#"):
-            match = _HEADER.match(line)
-            if match:
-                name = _NAME.fullmatch(match[1])
-                if name:
-                    header.names[int(name[1])] = match[2]
-                else:
-                    header.fields[match[1]] = match[2]
-            continue
-        votes, colon, order = line.partition(":")
-        if not colon:
-            raise ValueError(f"{file}, line {number}: {line!r} is not 'votes: order'")
-        ballots.append((number, _votes(votes, f"{file}, line {number}"), _groups(file, number, order)))
-    return header, ballots
-
-
-def _old_layout(file: str, lines: list[tuple[int, str]]) -> tuple[_Header, list[_Ballot]]:
-    """The number of alternatives, a line for each, then voters, votes and different ballots, then ``votes,order``."""
-    header, ballots = _Header(), []
-    if not lines:
-        raise ValueError(f"{file} is empty")
-    count = int(_number(lines[0][1], f"{file}, line {lines[0][0]}"))
-    if len(lines) < count + 2:
-        raise ValueError(f"{file} ends before its {count} alternatives and totals")
-    for number, line in lines[1 : count + 1]:
-        index, comma, name = line.partition(",")
-        if not comma:
-            raise ValueError(f"{file}, line {number}: {line!r} is not 'number,name of an alternative'")
-        header.names[int(_number(index, f"{file}, line {number}"))] = name.strip()
-    number, line = lines[count + 1]
-    totals = line.split(",")
-    if len(totals) != 3:
-        raise ValueError(f"{file}, line {number}: {line!r} is not 'voters,votes,different ballots'")
-    header.fields |= {"NUMBER ALTERNATIVES": str(count), "NUMBER VOTERS": totals[1], "NUMBER UNIQUE ORDERS": totals[2]}
-    for number, line in lines[count + 2 :]:
-        votes, comma, order = line.partition(",")
-        if not comma:
-            raise ValueError(f"{file}, line {number}: {line!r} is not 'votes,order'")
-        ballots.append((number, _votes(votes, f"{file}, line {number}"), _groups(file, number, order)))
-    return header, ballots
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{where}: {text.strip()!r} is not a number") from None
-
-
-def _votes(text: str, where: str) -> float:
-    votes = _number(text, where)
-    if not 0 <= votes < math.inf:
-        raise ValueError(f"{where}: {text.strip()} votes; expected a finite number of at least 0")
-    return votes
-
-
-def _groups(file: str, number: int, order: str) -> list[list[int]]:
-    """``3,{1,2},4`` as [[3], [1, 2], [4]]."""
-    if not _LAYOUT.fullmatch(order):
-        raise ValueError(f"{file}, line {number}: {order.strip()!r} is not an order such as 3,{{1,2}},4")
-    try:
-        return [[int(item) for item in (tied or single).split(",")] for tied, single in _GROUP.findall(order)]
-    except ValueError:
-        raise ValueError(f"{file}, line {number}: {order.strip()!r} has alternatives that are not numbers") from None
-
-
-def _as_data(file: str, header: _Header, ballots: list[_Ballot], last_tie: str) -> RankingData:
-    count = header.number("NUMBER ALTERNATIVES", file)
-    n = int(count) if count is not None else len(header.names)
-    if sorted(header.names) != list(range(1, n + 1)):
-        raise ValueError(f"{file} announces {n} alternatives and names {sorted(header.names)}; expected 1 to {n}")
+    text = read_text(path, "utf-8-sig", remedy="PrefLib's files are UTF-8, convert it", lenient=lenient)
+    contents = read_contents(text, lenient)
+    faults = list(contents.faults)
+    columns = _columns(contents)
     votes: dict[tuple[float, ...], float] = {}
-    for number, weight, groups in ballots:
+    for ballot in contents.ballots:
+        groups = ballot.groups
         if last_tie == "unranked" and len(groups) > 1 and len(groups[-1]) > 1:
             groups = groups[:-1]
-        row = _scores(file, number, groups, n)
-        votes[row] = votes.get(row, 0.0) + weight
-    different = {tuple(frozenset(group) for group in groups) for _, _, groups in ballots}
-    _check_total(file, "NUMBER VOTERS", header, sum(weight for _, weight, _ in ballots))
-    _check_total(file, "NUMBER UNIQUE ORDERS", header, len(different), len(ballots))  # writers count either
+        row = _scores(contents.file, ballot, groups, columns)
+        votes[row] = votes.get(row, 0.0) + ballot.votes
+    faults += _wrong_totals(contents)
+    if faults and not lenient:
+        raise ValueError(f"{faults[0]}; the file may have been cut off: get it again, or pass lenient=True")
+    if faults:
+        warn("; ".join(faults))
+    n = len(columns)
     scores = np.array(list(votes), dtype=np.float64).reshape(len(votes), n)
     scores[scores == 0] = np.nan
-    weights = np.array(list(votes.values()))
-    items = tuple(header.names[index] for index in range(1, n + 1))
-    title = header.fields.pop("TITLE", file)
-    return RankingData(scores, items, weights, title=title, citation=CITATION, notes=dict(header.fields))
+    items = tuple(contents.names.get(number, str(number)) for number in columns)
+    notes = {key: value for key, (_, value) in contents.fields.items()}
+    title = notes.pop("TITLE", contents.file)
+    return RankingData(scores, items, np.array(list(votes.values())), title=title, citation=CITATION, notes=notes)
 
 
-def _scores(file: str, number: int, groups: list[list[int]], n: int) -> tuple[float, ...]:
+def _columns(contents: Contents) -> dict[int, int]:
+    """The column of each alternative, by its number: those named, and so many others that their count is right."""
+    used = {item for ballot in contents.ballots for group in ballot.groups for item in group}
+    numbers = set(contents.names)
+    first = 0 if 0 in numbers or (0 in used and not numbers) else 1
+    n = contents.count("NUMBER ALTERNATIVES")
+    if n is None:
+        n = len(numbers) or max(used, default=0) + 1 - first
+    if len(numbers) > n:
+        where = contents.where("NUMBER ALTERNATIVES")
+        raise ValueError(f"{where} announces {n} alternatives, and the file names {len(numbers)}; correct one of them")
+    if n > _UNNAMED * (1 + len(numbers) + len(used)):
+        raise ValueError(
+            f"{contents.where('NUMBER ALTERNATIVES')} announces {n} alternatives, of which the file names "
+            f"{len(numbers)} and ranks {len(used)}; write the right number there"
+        )
+    if len(numbers | used) <= n:
+        numbers |= used
+    others = (number for number in count(first) if number not in numbers)
+    return {number: column for column, number in enumerate(sorted([*numbers, *islice(others, n - len(numbers))]))}
+
+
+def _scores(file: str, ballot: Ballot, groups: list[list[int]], columns: dict[int, int]) -> tuple[float, ...]:
     """The last group gets 1; 0 stands for unranked, since NaN would make equal ballots differ."""
-    row = [0.0] * n
+    row = [0.0] * len(columns)
     for place, group in enumerate(groups):
         for item in group:
-            if not 1 <= item <= n:
-                raise ValueError(f"{file}, line {number}: alternative {item} does not exist; there are 1 to {n}")
-            if row[item - 1]:
-                raise ValueError(f"{file}, line {number}: alternative {item} is listed twice")
-            row[item - 1] = float(len(groups) - place)
+            column = columns.get(item)
+            if column is None:
+                least, most = min(columns, default=0), max(columns, default=0)
+                raise ValueError(
+                    f"{file}, line {ballot.line}: alternative {item} does not exist; there are {len(columns)}, "
+                    f"numbered from {least} to {most}"
+                )
+            if row[column]:
+                raise ValueError(f"{file}, line {ballot.line}: alternative {item} is listed twice")
+            row[column] = float(len(groups) - place)
     return tuple(row)
 
 
-def _check_total(file: str, key: str, header: _Header, *found: float) -> None:
-    """Raise unless what the header says under ``key``, if anything, is one of the totals found."""
-    announced = header.number(key, file)
-    if announced is not None and not any(abs(announced - total) <= 1e-9 * max(1.0, abs(total)) for total in found):
-        raise ValueError(f"{file} announces {key} {announced:g} and holds {found[0]:g}; the file may have been cut off")
+def _wrong_totals(contents: Contents) -> list[str]:
+    """Where the header announces totals that the ballots do not have."""
+    different = {tuple(frozenset(group) for group in ballot.groups) for ballot in contents.ballots}
+    voters, orders = contents.total("NUMBER VOTERS"), contents.count("NUMBER UNIQUE ORDERS")
+    found = sum(ballot.votes for ballot in contents.ballots)
+    wrong = []
+    if voters is not None and abs(voters - found) > 1e-9 * max(1.0, abs(found)):
+        wrong.append(f"{contents.where('NUMBER VOTERS')} announces NUMBER VOTERS {voters:g} and holds {found:g}")
+    if orders is not None and orders not in (len(different), len(contents.ballots)):  # writers count either
+        where = contents.where("NUMBER UNIQUE ORDERS")
+        wrong.append(f"{where} announces NUMBER UNIQUE ORDERS {orders} and holds {len(different)}")
+    return wrong
