@@ -67,7 +67,9 @@ def test_positions_marks_and_chosen_items(write):
 
 def test_a_second_score_names_both_lines(write):
     text = "user,movie,rating,when\nann,x,1,2024-05-01\nbob,x,2,2024-05-01\nann,y,3,2024-05-01\nann,x,4,2024-04-30\n"
-    message = r"ratings\.csv, line 2 and ratings\.csv, line 5 both score the item 'x' for the user 'ann'; time="
+    message = (
+        r"ratings\.csv, line 2 and ratings\.csv, line 5 both score the item 'x' for the user 'ann'; keep one.* time="
+    )
     with pytest.raises(ValueError, match=message):
         read_rankings(write(text), **LONG)
     with pytest.raises(ValueError, match="table, row 0 and table, row 3 both score"):
@@ -169,6 +171,11 @@ def test_names_of_columns_are_those_of_a_data_frame():
         ranking_data([["ann", "x", 1]], **LONG)
     with pytest.raises(ValueError, match="ballot='vote' names columns; table is list"):
         ranking_data([["x>y"]], ballot="vote")
+    with pytest.raises(ValueError, match="ballot=0 names columns; table is ndarray"):
+        ranking_data(np.array([["x>y"]]), ballot=0)
+    frame = pd.DataFrame([["ann", "x", 1], ["ann", "y", 2]])
+    np.testing.assert_array_equal(ranking_data(frame, user=0, item=1, score=2).scores, [[1, 2]])
+    assert ranking_data(pd.DataFrame(["x>y"]), ballot=0).items == ("x", "y")
 
 
 def test_a_large_matrix_of_nearly_nothing_is_refused_by_its_size():

@@ -215,6 +215,20 @@ def test_the_value_for_unranked_is_a_number():
     assert from_positions([[1, 2]], unranked=N).tolist() == [[2, 1]]
 
 
+def test_several_values_for_unranked():
+    expected = from_positions([[1, N, N], [2, 1, N]])
+    for marks in ([0, -1], (0, -1.0), {0, -1}, np.array([0, -1])):
+        for kind in ([[1, 0, -1], [2, 1, 0]], torch.tensor([[1, 0, -1], [2, 1, 0]])):
+            scores = torch.as_tensor(from_positions(kind, unranked=marks))
+            torch.testing.assert_close(scores, torch.as_tensor(expected), equal_nan=True, rtol=0, atol=0)
+    assert from_positions([[1, 2]], unranked=[]).tolist() == [[2, 1]]
+    with pytest.raises(ValueError, match=r"positions has 0 at row 0, item 0; the best is 1$"):
+        from_positions([[0, 1]], unranked=[-1])
+    for marks in (["x"], [0, None], {"a": 1}):
+        with pytest.raises(TypeError, match="unranked must be a number"):
+            from_positions([[1, 2]], unranked=marks)
+
+
 def test_ties_can_be_refused():
     with pytest.raises(ValueError, match=r"X ties items 0 and 1 in row 1.*ties='average'"):
         to_positions([[1, 2], [3, 3]], ties="raise")

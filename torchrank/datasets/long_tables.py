@@ -93,10 +93,12 @@ def _each_once(table: LongTable, pairs: np.ndarray) -> np.ndarray:
     if undecided.any():
         place = int(undecided.argmax())
         first, second = sorted((int(order[place]), int(order[place + 1])))
-        remedy = "; time= names a column that tells which is the latest" if table.times is None else " at one time"
+        when, remedy = "", ", or name a column that tells which is the latest, time="
+        if table.times is not None:
+            when, remedy = " at one time", ""
         raise ValueError(
             f"{table.at(first)} and {table.at(second)} both score the item {table.items[first]!r} for the user "
-            f"{table.users[first]!r}{remedy}"
+            f"{table.users[first]!r}{when}; keep one of them{remedy}"
         )
     return np.sort(order[ends])
 

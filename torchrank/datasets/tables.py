@@ -66,8 +66,8 @@ def ranking_data(
             refuse. Of long tables: a user's second score of an item, a row without user, item or time, an item that
             ``items`` lacks, integers from 2^53 on that a data frame has made floats, where they collide; weights,
             rankers or features beside them; and scores that would take more than 1 GiB for next to nothing but NaN.
-        TypeError: none of ``form``, ``user`` and ``ballot``; values that are not numbers, masked arrays; for orders
-            names and numbers in one table.
+        TypeError: none of ``form``, ``user`` and ``ballot``; values that are not numbers, masked arrays; names and
+            numbers among the items of orders or in a column of long tables, numbers and dates among times.
 
     Example:
         >>> ranking_data([["tea", "milk"], ["milk", None]], form="orders").scores.tolist()
@@ -76,9 +76,10 @@ def ranking_data(
     layout, marks = layout_of(form, ballot, Long(user, item, score, time), gaps), as_marks(unranked)
     refuse_masks(table, "table")
     if not hasattr(table, "iloc"):
-        names = {"user": user, "ballot": ballot, "weights": weights, "rankers": rankers, "features": features}
-        for name, value in names.items():
-            if isinstance(value, str) or (name == "features" and are_names(value)):
+        columns = {"user": user, "ballot": ballot, "weights": weights, "rankers": rankers, "features": features}
+        for name, value in columns.items():
+            named = value is not None if name in ("user", "ballot") else isinstance(value, str)
+            if named or (name == "features" and are_names(value)):
                 raise ValueError(f"{name}={value!r} names columns; table is {type(table).__name__}, not a data frame")
         return _data(table, layout, items, marks, gaps, weights, rankers, features, **about)
     if not hasattr(table, "columns"):

@@ -1,0 +1,71 @@
+"""Comparisons: names by number in linear time, large integers, and matrices of nearly nothing."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from torchrank.datasets import from_comparisons, read_comparisons
+
+FILE = "games.csv"
+NAN = np.nan
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_comparisons_equal_their_counts(write, seed):
+    rng = np.random.default_rng(seed)
+    pairs = [
+        (f"p{a}", f"p{(a + b) % 12}") for a, b in zip(rng.integers(0, 12, 200), rng.integers(1, 12, 200), strict=True)
+    ]
+    weights = rng.integers(0, 5, 200)
+    counts = Counter()
+    for pair, weight in zip(pairs, weights.tolist(), strict=True):
+        counts[pair] += weight
+    names = sorted({name for pair in pairs for name in pair}, key=lambda name: int(name[1:]))
+    scores = [[2 if name == winner else 1 if name == loser else NAN for name in names] for winner, loser in counts]
+    path = write("w,l,n\n" + "".join(f"{a},{b},{n}\n" for (a, b), n in zip(pairs, weights, strict=True)))
+    for data in (
+        from_comparisons(pairs, weights=weights),
+        from_comparisons(pd.DataFrame(pairs), weights=weights),
+        from_comparisons(np.array(pairs), weights=weights),
+        read_comparisons(path, winner="w", loser="l", weights="n"),
+    ):
+        assert data.items == tuple(names)
+        np.testing.assert_array_equal(data.scores, scores)
+        np.testing.assert_array_equal(data.weights, list(counts.values()))
+
+
+def test_large_numbers_do_not_collide(write):
+    big = 1700000000000000001
+    frame = pd.DataFrame({"w": [big, big + 1], "l": [big + 1, big + 2]})
+    mixed = pd.DataFrame({"w": [big, big + 1], "l": np.array([big + 1, big + 2], dtype=np.uint64)})  # together float64
+    for data in (
+        from_comparisons(frame),
+        from_comparisons(mixed),
+        from_comparisons(torch.tensor(frame.to_numpy())),
+        from_comparisons(list(zip(frame["w"], frame["l"], strict=True))),
+        read_comparisons(write(frame.to_csv(index=False)), winner="w", loser="l"),
+    ):
+        assert data.items == (str(big), str(big + 1), str(big + 2))
+        np.testing.assert_array_equal(data.scores, [[2, 1, NAN], [NAN, 2, 1]])
+    with pytest.raises(ValueError, match=r"in floating point, where integers from 2\^53 on collide"):
+        from_comparisons([(1.7e18, 3.0)])
+
+
+def test_whole_floats_are_the_integers_they_are():
+    assert from_comparisons([(2.0, 10.0), (10, 2)]).items == ("2", "10")
+    assert from_comparisons([(2, 10)], items=["10", "2", "7"]).items == ("10", "2", "7")
+    with pytest.raises(TypeError, match="pairs has names and numbers"):
+        from_comparisons([("a", 1)])
+    with pytest.raises(ValueError, match=r"pairs has \(3, None\) at 1"):
+        from_comparisons([(1, 2), (3, None)])
+
+
+def test_a_large_matrix_of_nearly_nothing_is_refused_by_its_size():
+    winners = np.arange(0, 40_000, 2)
+    with pytest.raises(
+        ValueError, match=r"20000 rankings of 40000 items are a matrix of 800000000 scores \(5\.96 GiB\)"
+    ):
+        from_comparisons(np.column_stack([winners, winners + 1]))
