@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from torchrank.datasets import (
+    from_comparisons,
     from_ranking_strings,
     ranking_data,
     read_label_ranking,
@@ -181,6 +182,18 @@ def test_numbers_that_are_no_items():
         ranking_data([[1.7e18, 2.0]], form="orders")
     with pytest.raises(ValueError, match="orders has 2 at row 0, place 1; expected an item from 0 to 1"):
         ranking_data([[1, 2], [2, 1]], form="orders", items=["a", "b"])
+
+
+def test_items_are_named_once():
+    for call in (
+        lambda items: ranking_data([["a", "b"]], form="orders", items=items),
+        lambda items: ranking_data([[0, 1]], form="orders", items=items),
+        lambda items: from_ranking_strings(["a>b"], items=items),
+        lambda items: from_comparisons([("a", "b")], items=items),
+        lambda items: to_ranking_strings([[1, 2, 3]], items),
+    ):
+        with pytest.raises(ValueError, match="items has 'a' twice"):
+            call(["a", "b", "a"])
 
 
 def test_chosen_labels_of_a_label_ranking_table(write):

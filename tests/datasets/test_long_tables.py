@@ -110,6 +110,8 @@ def test_times_that_decide_nothing(write):
     np.testing.assert_array_equal(withdrawn.scores, [[NAN, 1]])
     with pytest.raises(ValueError, match=r"line 5 has the time '1/2/2024'; expected a number, or a date"):
         read_rankings(write(text.format(1, 1, "1/2/2024")), **LONG, time="t")
+    with pytest.raises(ValueError, match="line 5 has the time '2024-13-01'"):
+        read_rankings(write(text.format(1, 1, "2024-13-01")), **LONG, time="t")
     with pytest.raises(ValueError, match="line 5 has no time"):
         read_rankings(write(text.format(1, 1, "")), **LONG, time="t")
     with pytest.raises(TypeError, match="time has numbers and dates"):

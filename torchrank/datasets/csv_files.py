@@ -7,7 +7,7 @@ from typing import Any
 from torchrank._docs import shares_arguments
 from torchrank.datasets.comparisons import from_comparisons
 from torchrank.datasets.csv_table import CsvTable, read_csv
-from torchrank.datasets.data import RankingData
+from torchrank.datasets.data import RankingData, features_of
 from torchrank.datasets.layouts import ARGUMENTS, Long, layout_of, refuse_beside_scores
 from torchrank.datasets.long_tables import LongTable, from_long
 from torchrank.datasets.matrices import without
@@ -113,14 +113,27 @@ def read_rankings(
     about = {
         "weights": None if weights is None else table.numbers([weights])[:, 0],
         "rankers": () if rankers is None else tuple(table.column(rankers)),
-        "features": table.numbers(features) if features else None,
+        "features": features_of(table.numbers(features) if features else None),
         "feature_names": tuple(features),
     } | about
     if items is None or _NOT_KNOWN not in items:
         marks = (*marks, _NOT_KNOWN)
     if layout == "ballots":
         return from_ranking_strings(unmarked(table.column(str(ballot)), marks), items=items, **about)
-    known = {weights, rankers, *features}
+    names = _columns_of_items(table, layout, items, {weights, rankers, *features}, delimiter)
+    if layout == "orders":
+        return ranking_data(table.text(names), form=form, items=items, unranked=marks, gaps=gaps, **about)
+    return ranking_data(_numbers(table, names, marks), form=form, items=names, unranked=marks, **about)
+
+
+def _columns_of_items(
+    table: CsvTable, layout: str, items: Sequence[str] | None, known: set[str | None], delimiter: str
+) -> list[str]:
+    """Names of the columns that hold rankings, those not ``known`` or for scores and positions ``items``.
+
+    Raises:
+        ValueError: one without a name, or fewer than two items.
+    """
     rest = [name for name in table.header if name not in known]
     if "" in rest and (items is None or layout == "orders"):
         raise ValueError(
@@ -128,15 +141,14 @@ def read_rankings(
             "of the rows, or give it a name in the file"
         )
     if layout == "orders":
-        return ranking_data(table.text(rest), form=form, items=items, unranked=marks, gaps=gaps, **about)
+        return rest
     names = rest if items is None else list(items)
     if len(names) < 2:
         raise ValueError(
             f"{table.file} has {len(names)} columns of items: {', '.join(map(repr, names))}; ranking needs at "
             f"least 2 (fields were separated at {delimiter!r}; delimiter= changes that)"
         )
-    values = _numbers(table, names, marks)
-    return ranking_data(values, form=form, items=names, unranked=marks, **about)
+    return names
 
 
 def _check_words(columns: dict[str, Any], items: Any, features: Any) -> None:

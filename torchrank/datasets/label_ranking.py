@@ -13,7 +13,7 @@ import numpy as np
 
 from torchrank._docs import shares_arguments
 from torchrank.datasets.csv_table import read_csv
-from torchrank.datasets.data import RankingData, weights_of
+from torchrank.datasets.data import RankingData, features_of, weights_of
 from torchrank.datasets.layouts import ARGUMENTS
 from torchrank.datasets.ranking_strings import from_ranking_strings, unmarked
 from torchrank.rankings.arrays import refuse_masks
@@ -211,7 +211,7 @@ def read_label_ranking(
         scores,
         labels,
         weights_of(weights, len(scores)),
-        features=table.numbers(names),
+        features=features_of(table.numbers(names)),
         feature_names=names,
         **about,
     )

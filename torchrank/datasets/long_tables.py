@@ -116,9 +116,11 @@ def _in_order(times: Sequence[Any], at: Callable[[int], str]) -> np.ndarray:
 
 
 def _moment(text: str, row: int, at: Callable[[int], str]) -> Any:
-    if not text or _DATE.fullmatch(text):
-        return np.datetime64(text.removesuffix("Z"), "us") if text else text
+    if not text:
+        return text
     try:
+        if _DATE.fullmatch(text):
+            return np.datetime64(text.removesuffix("Z"), "us")
         return int(text) if text.lstrip("+-").isdecimal() else float(text)
     except ValueError:
         expected = "a number, or a date such as 2024-05-31 18:30:00"

@@ -1,6 +1,7 @@
 """Names of items and of rankers: which entries are none, which are the same, and how they are sorted."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -32,6 +33,15 @@ def whole(entry: Any) -> Any:
     return int(entry)
 
 
+def each_once(items: Iterable[Any]) -> tuple[str, ...]:
+    """Names as text; ``ValueError`` where one of them comes twice."""
+    names = tuple(map(str, items))
+    name, times = Counter(names).most_common(1)[0] if names else ("", 0)
+    if times > 1:
+        raise ValueError(f"items has {name!r} twice; each item needs a name of its own")
+    return names
+
+
 def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
     """Names in alphabetical order, but numbers within them in that of numbers: L2 before L10."""
     return tuple(sorted(sorted(names), key=lambda name: [_part(part) for part in re.split(r"(\d+)", name)]))
@@ -55,12 +65,12 @@ class Factor(NamedTuple):
         """
         if items is None:
             items = sorted_names(self.names) if isinstance(next(iter(self.names), ""), str) else sorted(self.names)
-        index = {str(name): place for place, name in enumerate(items)}
+        index = {name: place for place, name in enumerate(each_once(items))}
         for code, name in enumerate(self.names):
             if str(name) not in index:
                 raise unknown(name, int((self.codes == code).argmax()))
         places = np.array([index[str(name)] for name in self.names], dtype=np.int64)
-        return Factor(places[self.codes], tuple(map(str, items)))
+        return Factor(places[self.codes], tuple(index))
 
 
 def factorize(entries: Sequence[Any], name: str, unfit: Callable[[Any, int], Exception]) -> Factor:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from torchrank.datasets.names import is_absent, sorted_names, whole
+from torchrank.datasets.names import each_once, is_absent, sorted_names, whole
 from torchrank.rankings.convert import from_orders
 
 GAPS = ("raise", "close")
@@ -30,10 +30,10 @@ def scores_of_orders(table: Any, items: Any, marks: tuple[Any, ...], gaps: str) 
         for number, row in enumerate(table)
     ]
     words = any(isinstance(entry, str) for row in rows for entry in row)
-    if words and items is not None:
-        items = tuple(map(str, items))
-    elif items is not None:
-        return from_orders(rows, len(items)), tuple(map(str, items))
+    if items is not None:
+        items = each_once(items)
+        if not words:
+            return from_orders(rows, len(items)), items
     for number, row in enumerate(rows):
         _check_names(number, row, words, items)
     if items is None:

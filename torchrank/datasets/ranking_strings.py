@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from torchrank.datasets.data import RankingData, weights_of
-from torchrank.datasets.names import is_absent, sorted_names
+from torchrank.datasets.names import each_once, is_absent, sorted_names
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import Scores, as_scores
 
@@ -64,7 +64,9 @@ def from_ranking_strings(
             if weight is not None:
                 raise ValueError(f"strings[{number}] is {strings[number]!r}, with a weight; weights= gives it another")
     groups = [[_labels(group) for group in text.split(">")] if text.strip() else [] for _, text in split]
-    names = sorted_names({name for row in groups for group in row for name in group}) if items is None else tuple(items)
+    names = (
+        sorted_names({name for row in groups for group in row for name in group}) if items is None else each_once(items)
+    )
     if len(names) < 2:
         raise ValueError(
             f"strings rank {len(names)} labels: {', '.join(map(repr, names))}; ranking needs at least 2, "
@@ -164,5 +166,4 @@ def _check_names(names: tuple[str, ...], n: int) -> None:
             raise ValueError(
                 f"items[{number}] is {name!r}; a name is not empty and has no >, no = and no blanks around it"
             )
-        if names.index(name) < number:
-            raise ValueError(f"items has {name!r} twice; each label needs a name of its own")
+    each_once(names)
