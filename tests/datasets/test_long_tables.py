@@ -192,11 +192,11 @@ def test_a_large_matrix_of_nearly_nothing_is_refused_by_its_size():
 
 
 def test_triples_hold_each_score_once_in_the_order_of_rows():
-    table = LongTable(["b", "a", "b", "b"], ["y", "x", "x", "y"], np.array([1.0, NAN, 3, 4]), [1, 1, 1, 2], str)
-    triples = triples_of(table, None)
-    assert triples.rows.tolist() == [0, 0]
-    assert triples.columns.tolist() == [0, 1]
-    assert triples.scores.tolist() == [3, 4]
+    users, items = ["b", "a", "b", "b", "a"], ["y", "x", "y", "x", "y"]
+    triples = triples_of(LongTable(users, items, np.array([1.0, NAN, 3, 4, 5]), [1, 1, 2, 1, 1], str), None)
+    assert triples.rows.tolist() == [0, 0, 1]
+    assert triples.columns.tolist() == [1, 0, 1]
+    assert triples.scores.tolist() == [3, 4, 5]
     assert (triples.rankers, triples.items) == (("b", "a"), ("x", "y"))
 
 

@@ -84,6 +84,8 @@ def test_windows_files_are_read(tmp_path):
         (new("1: "), "not an order such as"),
         (new("1: 3,,2"), "not an order such as"),
         (new("1: a,2"), "alternatives that are not numbers"),
+        (new("1: -1,2"), "alternatives that are not numbers"),
+        (new("1: {1,,2}"), "alternatives that are not numbers"),
         (new("1: 1", voters=1).replace("1: 1", "x: 1"), "'x' is not a number"),
         (new("-1: 1,2"), "line 10: -1 votes"),
         (new("inf: 1,2"), "inf votes"),

@@ -75,6 +75,8 @@ def test_older_and_looser_layouts(write, text):
         ("# NUMBER ALTERNATIVES: 4\n" + BALLOTS, ("1", "2", "3", "4"), [[1, 1, 2, NAN], [NAN, 1, NAN, NAN]]),
         ("# TITLE: Lunch\n" + BALLOTS, ("1", "2", "3"), SCORES),
         ("# NUMBER ALTERNATIVES: 3\n5: 2,{0,1}\n2: 1\n", ("0", "1", "2"), SCORES),
+        ("# TITLE: Lunch\n5: 2,{0,1}\n2: 1\n", ("0", "1", "2"), SCORES),
+        ("# NUMBER ALTERNATIVES: 4\n5: 2,{0,1}\n2: 1\n", ("0", "1", "2", "3"), [[1, 1, 2, NAN], [NAN, 1, NAN, NAN]]),
         ("# NUMBER ALTERNATIVES: 3\n5: 8,{1,2}\n2: 2\n", ("1", "2", "8"), SCORES),
     ],
 )
@@ -111,6 +113,9 @@ def test_a_file_cut_anywhere_in_its_last_line(write, recwarn, text):
         assert len(caught) == 1
         with pytest.raises(ValueError, match=r"f\.toi"):
             read_preflib(write(text[:end]))
+    more = text.replace("VOTERS: 10", "VOTERS: 20").replace("10,10,3", "20,20,3")
+    with pytest.warns(UserWarning, match="which was left out; .* announces NUMBER VOTERS 20 and holds 7"):
+        check(read_preflib(write(more[:-2]), lenient=True))  # other lines are missing too, so this may have gone on
     assert read_preflib(write(text[:-1]), lenient=True).weights.sum() == 10
     assert read_preflib(write(text), lenient=True).weights.sum() == 10
     assert not recwarn.list

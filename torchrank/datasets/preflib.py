@@ -83,10 +83,9 @@ def _columns(contents: Contents) -> dict[int, int]:
     """The column of each alternative, by its number: those named, and so many others that their count is right."""
     used = {item for ballot in contents.ballots for group in ballot.groups for item in group}
     numbers = set(contents.names)
-    first = 0 if 0 in numbers or (0 in used and not numbers) else 1
     n = contents.count("NUMBER ALTERNATIVES")
     if n is None:
-        n = len(numbers) or max(used, default=0) + 1 - first
+        n = len(numbers) or max(used, default=0) + (0 in used)
     if len(numbers) > n:
         where = contents.where("NUMBER ALTERNATIVES")
         raise ValueError(f"{where} announces {n} alternatives, and the file names {len(numbers)}; correct one of them")
@@ -97,7 +96,7 @@ def _columns(contents: Contents) -> dict[int, int]:
         )
     if len(numbers | used) <= n:
         numbers |= used
-    others = (number for number in count(first) if number not in numbers)
+    others = (number for number in count(1) if number not in numbers)
     return {number: column for column, number in enumerate(sorted([*numbers, *islice(others, n - len(numbers))]))}
 
 

@@ -160,7 +160,6 @@ def _groups(file: str, number: int, order: str) -> list[list[int]]:
     if not _ORDER.fullmatch(order):
         raise ValueError(f"{file}, line {number}: {order.strip()!r} is not an order such as 3,{{1,2}},4")
     parts = [(tied or single).strip().removesuffix(",").split(",") for tied, single in _GROUP.findall(order)]
-    try:
-        return [[int(item) for item in part] for part in parts if part != [""]]
-    except ValueError:
-        raise ValueError(f"{file}, line {number}: {order.strip()!r} has alternatives that are not numbers") from None
+    if not all(item.strip().isdecimal() for part in parts for item in part if part != [""]):
+        raise ValueError(f"{file}, line {number}: {order.strip()!r} has alternatives that are not numbers")
+    return [[int(item) for item in part] for part in parts if part != [""]]
