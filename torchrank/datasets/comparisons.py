@@ -39,7 +39,11 @@ def from_comparisons(
         >>> from_comparisons([("tea", "milk"), ("tea", "milk"), ("milk", "tea")]).weights.tolist()
         [2.0, 1.0]
     """
-    winners, losers = _columns(pairs)
+    return counted(*_columns(pairs), items, weights, **about)
+
+
+def counted(winners: list[Any], losers: list[Any], items: Any, weights: Any, **about: Any) -> RankingData:
+    """As :func:`from_comparisons`, winners and losers each by themselves."""
     m = len(winners)
 
     def unfit(_: Any, place: int) -> Exception:
@@ -72,8 +76,10 @@ def _columns(pairs: Any) -> tuple[list[Any], list[Any]]:
     rows = (
         pairs.tolist() if hasattr(pairs, "tolist") else pairs.to_numpy().tolist() if hasattr(pairs, "iloc") else pairs
     )
-    won: list[tuple[Any, ...]] = [(row,) if isinstance(row, str) else tuple(row) for row in rows]
-    for number, pair in enumerate(won):
+    won: list[tuple[Any, ...]] = [
+        row if type(row) is tuple else (row,) if isinstance(row, str) else tuple(row) for row in rows
+    ]
+    for number, pair in enumerate(won if {2} != set(map(len, won)) else ()):
         if len(pair) != 2:
             raise ValueError(f"pairs has {pair!r} at {number}; expected (winner, loser), two different items")
     return [pair[0] for pair in won], [pair[1] for pair in won]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from torchrank._docs import shares_arguments
-from torchrank.datasets.comparisons import from_comparisons
+from torchrank.datasets.comparisons import counted
 from torchrank.datasets.csv_table import CsvTable, read_csv
 from torchrank.datasets.data import RankingData, features_of
 from torchrank.datasets.layouts import ARGUMENTS, Long, layout_of, refuse_beside_scores
@@ -215,9 +215,5 @@ def read_comparisons(
             :func:`from_comparisons` refuses, and what :func:`read_rankings` refuses of files.
     """
     table = read_csv(path, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, lenient=lenient)
-    return from_comparisons(
-        list(zip(table.column(winner), table.column(loser), strict=True)),
-        items=items,
-        weights=None if weights is None else table.numbers([weights])[:, 0],
-        **{"title": table.file} | about,
-    )
+    times = None if weights is None else table.numbers([weights])[:, 0]
+    return counted(table.column(winner), table.column(loser), items, times, **{"title": table.file} | about)

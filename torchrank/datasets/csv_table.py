@@ -19,7 +19,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 
 class _Lines(NamedTuple):
-    numbers: list[int]  # where each row ends in the file, from 1 on
+    numbers: Sequence[int]  # where each row ends in the file, from 1 on
     rows: list[tuple[str, ...]]  # fields
 
 
@@ -30,7 +30,7 @@ class CsvTable:
     file: str
     header: tuple[str, ...]
     rows: list[tuple[str, ...]]
-    lines: list[int]  # where each row ends in the file, from 1 on
+    lines: Sequence[int]  # where each row ends in the file, from 1 on
     decimal: str = "."
     index: dict[str, int] = field(init=False, default_factory=dict)  # which column has a name
 
@@ -67,16 +67,7 @@ class CsvTable:
         """
         columns = [self._place(name) for name in names]
         texts = [row[column].strip() for row in self.rows for column in columns]
-        nothing = {*_EMPTY, *empty}
-        try:
-            values = np.array(
-                [
-                    np.nan if text in nothing or text.lower() in _EMPTY else float(text.replace(self.decimal, "."))
-                    for text in texts
-                ]
-            )
-        except ValueError:
-            raise self._no_number(texts, names, nothing, remedy) from None
+        values = self._floats(texts, names, {*_EMPTY, *empty}, remedy)
         with np.errstate(invalid="ignore"):
             large = np.flatnonzero(np.abs(values) >= 2**53).tolist()
         whole = [place for place in large if texts[place].lstrip("+-").isdecimal()]
@@ -84,6 +75,22 @@ class CsvTable:
             values = values.astype(object)
             values[whole] = [int(texts[place]) for place in whole]
         return values.reshape(len(self.rows), len(names))
+
+    def _floats(self, texts: list[str], names: Sequence[str], nothing: Collection[str], remedy: str) -> np.ndarray:
+        try:
+            if len(nothing) == len(_EMPTY) and self.decimal == ".":
+                return np.array(list(map(float, texts)))
+        except ValueError:
+            pass  # some are empty, or no numbers
+        try:
+            return np.array(
+                [
+                    np.nan if text in nothing or text.lower() in _EMPTY else float(text.replace(self.decimal, "."))
+                    for text in texts
+                ]
+            )
+        except ValueError:
+            raise self._no_number(texts, names, nothing, remedy) from None
 
     def _no_number(self, texts: list[str], names: Sequence[str], nothing: Collection[str], remedy: str) -> ValueError:
         """What to say of the first field that is not a number."""
@@ -159,7 +166,7 @@ def _named(file: str, names: tuple[str, ...], lines: _Lines, decimal: str, ragge
     rows = lines.rows
     if ragged:
         rows = [(*row, *[""] * (len(names) - len(row))) if len(row) < len(names) else row for row in rows]
-    for number, row in enumerate(rows):
+    for number, row in enumerate(rows if {len(names)} != set(map(len, rows)) else ()):
         if len(row) != len(names):
             last = "; lenient=True leaves out what is not whole at the end of a file" if row is rows[-1] else ""
             raise ValueError(
@@ -177,17 +184,20 @@ def _named(file: str, names: tuple[str, ...], lines: _Lines, decimal: str, ragge
 def _lines(text: Text, delimiter: str) -> _Lines:
     """Rows of fields, without those that hold nothing but blanks."""
     reader = csv.reader(io.StringIO(text.content, newline=""), delimiter=delimiter)
-    numbers, rows = [], []
     try:
-        for row in reader:
-            if len(row) > 1 or (row and row[0].strip()):
-                numbers.append(reader.line_num)
-                rows.append(tuple(row))  # unlike a list, nothing that Python's collector walks through again and again
+        rows = list(map(tuple, reader))  # unlike lists, nothing that Python's collector walks through again and again
     except csv.Error as error:
         raise ValueError(
             f"{text.file}, line {reader.line_num}: {error}; a quotation mark that is never closed makes fields long, "
             f"and csv.field_size_limit({len(text.content)}) before this call allows them"
         ) from None
+    numbers: Sequence[int] = range(1, len(rows) + 1)
+    if reader.line_num != len(rows):  # some rows have line ends in their fields
+        reader = csv.reader(io.StringIO(text.content, newline=""), delimiter=delimiter)
+        numbers = [reader.line_num for _ in reader]
+    kept = [place for place, row in enumerate(rows) if len(row) > 1 or (row and row[0].strip())]
+    if len(kept) < len(rows):
+        return _Lines([numbers[place] for place in kept], [rows[place] for place in kept])
     return _Lines(numbers, rows)
 
 

@@ -81,8 +81,8 @@ def factorize(entries: Sequence[Any], name: str, unfit: Callable[[Any, int], Exc
         TypeError: names among numbers.
         ValueError: numbers in floating point that several integers may have become.
     """
-    seen: dict[Any, int] = {}
-    codes = np.fromiter((seen.setdefault(entry, len(seen)) for entry in entries), np.int64, len(entries))
+    seen = {entry: code for code, entry in enumerate(dict.fromkeys(entries))}
+    codes = np.fromiter(map(seen.__getitem__, entries), np.int64, len(entries))
     for entry, code in seen.items():
         if is_absent(entry):
             raise unfit(entry, int((codes == code).argmax()))
