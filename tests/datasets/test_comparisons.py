@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 import torch
 
-from torchrank.datasets import from_comparisons, read_comparisons
+import torchrank
+from torchrank import SparseRankings
+from torchrank.datasets import from_comparisons, ranking_data, read_comparisons, read_rankings
 
 FILE = "games.csv"
 NAN = np.nan
@@ -69,3 +71,61 @@ def test_a_large_matrix_of_nearly_nothing_is_refused_by_its_size():
         ValueError, match=r"20000 rankings of 40000 items are a matrix of 800000000 scores \(5\.96 GiB\)"
     ):
         from_comparisons(np.column_stack([winners, winners + 1]))
+
+
+@pytest.mark.parametrize("form", ["tuples", "frame", "file"])
+def test_draws(write, form):
+    pairs = [("a", "b"), ("b", "a", "tie"), ("a", "b", "draw"), ("b", "c", "win"), ("a", "b", ""), ("c", "a", None)]
+    if form == "tuples":
+        data = from_comparisons(pairs)
+    elif form == "frame":
+        data = from_comparisons(pd.DataFrame([(*pair, None)[:3] for pair in pairs]))
+    else:
+        rows = [",".join([*pair[:2], (pair[2] or "") if len(pair) == 3 else ""]) for pair in pairs]
+        data = read_comparisons(write("\n".join(["w,l,how", *rows]) + "\n"), winner="w", loser="l", outcome="how")
+    assert data.items == ("a", "b", "c")
+    np.testing.assert_array_equal(data.scores, [[2, 1, NAN], [1, 1, NAN], [NAN, 2, 1], [1, NAN, 2]])
+    assert data.weights.tolist() == [2, 2, 1, 1]
+    with pytest.raises(ValueError, match=r"\('a', 'b', 'lost'\) at 0; expected an outcome that is one of 'tie'"):
+        from_comparisons([("a", "b", "lost")])
+
+
+def test_draws_are_fitted_with_a_parameter():
+    """3 wins each and 4 ties: delta = 4/3."""
+    data = from_comparisons([("a", "b")] * 3 + [("b", "a")] * 3 + [("a", "b", "tie")] * 4)
+    fit = torchrank.fit_plackett_luce(data, missing="interleaving", ties="davidson")
+    assert np.exp(fit.log_ties) == pytest.approx([4 / 3], rel=1e-9)
+
+
+def test_sparse_ones_are_the_same(write):
+    rng = np.random.default_rng(1)
+    pairs = [
+        (int(a), int(a + b) % 9, "tie" if t else "") for a, b, t in zip(*rng.integers(0, 3, (3, 60)), strict=True) if b
+    ]
+    dense, sparse = from_comparisons(pairs), from_comparisons(pairs, sparse=True)
+    assert isinstance(sparse.scores, SparseRankings)
+    assert sparse.items == dense.items
+    np.testing.assert_array_equal(sparse.weights, dense.weights)
+    np.testing.assert_array_equal(sparse.scores.dense().ranks, torchrank.rank(dense.scores, "interleaving").ranks)
+    np.testing.assert_array_equal(
+        sparse.expanded().dense().ranks,
+        sparse.scores.dense().ranks.repeat_interleave(torch.from_numpy(dense.weights).long(), 0),
+    )
+    assert repr(sparse) == repr(dense)
+    path = write("w,l,how\n" + "".join(f"{a},{b},{how}\n" for a, b, how in pairs))
+    read = read_comparisons(path, winner="w", loser="l", outcome="how", sparse=True)
+    np.testing.assert_array_equal(read.scores.dense().ranks, sparse.scores.dense().ranks)
+
+
+@pytest.mark.parametrize("form", ["scores", "positions"])
+def test_long_tables_may_be_sparse(write, form):
+    frame = pd.DataFrame({"who": [3, 3, 1, 1, 2], "what": ["x", "y", "x", "z", "z"], "how": [5, 3, 2, 2, 1]})
+    columns = {"user": "who", "item": "what", "score": "how", "form": form}
+    dense, sparse = ranking_data(frame, **columns), ranking_data(frame, **columns, sparse=True)
+    expected = torchrank.rank(dense.scores, "pairwise").ranks
+    np.testing.assert_array_equal(sparse.scores.dense().ranks, expected)
+    assert (sparse.rankers, sparse.items, sparse.scores.missing) == (dense.rankers, dense.items, "pairwise")
+    path = write(frame.to_csv(index=False))
+    np.testing.assert_array_equal(read_rankings(path, **columns, sparse=True).scores.dense().ranks, expected)
+    with pytest.raises(ValueError, match="sparse=True is for tables with a row for each score"):
+        ranking_data([[1, 2]], form="scores", sparse=True)

@@ -35,8 +35,8 @@ def borda(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) 
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked; or prepared
             rankings, :func:`torchrank.rank`.
-        weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Batch dimensions broadcast with
-            those of ``X``: weights ``(k, m)`` of one set of rankings give k central rankings.
+        weights: ``(..., m)`` weights of the rankings, at least 0; None means those of a data set, or 1 each. Batch
+            dimensions broadcast with those of ``X``: weights ``(k, m)`` of one set of rankings give k central rankings.
         missing: what unranked items mean: "raise" (an error; the default for scores), "interleaving" (anything) or
             "topk" (less preferred than all ranked items, in any order); or one of the last two for each ranking,
             ``(..., m)``.
@@ -57,7 +57,7 @@ def borda(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) 
         [3.0, 1.5, 1.5]
     """
     rankings = as_rankings(X, missing=missing, remedy=_REMEDY, legal=_LEGAL)
-    weight = as_weights(weights, rankings.ranks)
+    weight = as_weights(weights, rankings)
     n = rankings.shape[-1]
     weight = weight / power_of_two(weight.detach().amax(dim=-1, keepdim=True))  # so that weights of any size have sums
     total = (weight[..., None, :] @ expected_sign_sums(rankings.ranks, rankings.meaning)).squeeze(-2)

@@ -65,8 +65,8 @@ def kemeny(
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked; or prepared
             rankings, :func:`torchrank.rank`.
-        weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Batch dimensions broadcast with
-            those of ``X``: weights ``(k, m)`` of one set of rankings give k central rankings.
+        weights: ``(..., m)`` weights of the rankings, at least 0; None means those of a data set, or 1 each. Batch
+            dimensions broadcast with those of ``X``: weights ``(k, m)`` of one set of rankings give k central rankings.
         missing: what unranked items mean, as for :func:`torchrank.aggregation.pair_preferences`: "raise", "pairwise",
             "interleaving" or "topk".
         method: "auto" as above, or "local" for local search alone, which proves nothing: single items are moved to

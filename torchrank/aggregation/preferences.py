@@ -27,8 +27,8 @@ def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: Missi
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked; or prepared
             rankings, :func:`torchrank.rank`.
-        weights: ``(..., m)`` weights of the rankings, at least 0; None means 1 each. Batch dimensions broadcast with
-            those of ``X``: weights ``(k, m)`` of one set of rankings give k matrices.
+        weights: ``(..., m)`` weights of the rankings, at least 0; None means those of a data set, or 1 each. Batch
+            dimensions broadcast with those of ``X``: weights ``(k, m)`` of one set of rankings give k matrices.
         missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.
 
             * "raise": an error.
@@ -72,7 +72,7 @@ def weighed_preferences(X: Scores, weights: Matrix | None, missing: Missing) -> 
     """Check the arguments and count, as :func:`pair_preferences` says."""
     rankings = as_rankings(X, missing=missing, remedy=REMEDY)
     ranks, meaning = rankings.ranks, rankings.meaning
-    given = as_weights(weights, ranks)
+    given = as_weights(weights, rankings)
     unit = power_of_two(given.detach().amax(dim=-1))
     weight = given / unit[..., None]
     matrix = _among_ranked(ranks, weight)

@@ -1,4 +1,4 @@
-"""Comparisons of two items each become rankings of two."""
+"""Comparisons of two items each become rankings of two, tied where neither won."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,11 @@ import numpy as np
 
 from torchrank.datasets.data import RankingData, weights_of
 from torchrank.datasets.matrices import refuse_nearly_empty
-from torchrank.datasets.names import factorize
+from torchrank.datasets.names import factorize, is_absent
 from torchrank.rankings.arrays import refuse_masks
+from torchrank.rankings.sparse import SparseRankings
+
+TIE, WIN = ("tie", "draw"), ("win", "")
 
 
 def from_comparisons(
@@ -16,35 +19,52 @@ def from_comparisons(
     *,
     items: Sequence[Any] | None = None,
     weights: Sequence[float] | np.ndarray | None = None,
+    sparse: bool = False,
     **about: Any,
 ) -> RankingData:
     """Rankings of two items each, from a list of (winner, loser); equal pairs are counted in ``weights``.
 
     Args:
-        pairs: names or numbers, the winner first; a list of pairs, an array or data frame of two columns.
+        pairs: names or numbers, the winner first; a list of pairs, an array or data frame of two columns. A third entry
+            "tie" or "draw" says that neither won; it may be "win", or empty, elsewhere.
         items: names of the columns; by default those found, sorted.
         weights: how often each comparison was observed; None means once.
+        sparse: whether scores are :class:`torchrank.SparseRankings`, whose size is that of the comparisons, in place of
+            a matrix with a column for each item.
         **about: title, license, citation and notes of :class:`RankingData`.
 
     Returns:
-        A row for each different pair, with score 2 for the winner, 1 for the loser and NaN for the others.
+        A row for each different pair, with score 2 for the winner, 1 for the loser or for both of a tie, and NaN for
+        the others; sparse ones with ``missing="interleaving"``.
 
     Raises:
         ValueError: an item compared with itself, a winner or loser left empty, one that ``items`` lacks, entries that
-            are not pairs, bad weights, numbers from 2^53 on in floating point, where they collide, and scores that
-            would take more than 1 GiB for next to nothing but NaN.
+            are neither pairs nor pairs with an outcome, bad weights, numbers from 2^53 on in floating point, where they
+            collide, and a matrix that would take more than 1 GiB for next to nothing but NaN.
         TypeError: names among numbers.
 
     Example:
         >>> from_comparisons([("tea", "milk"), ("tea", "milk"), ("milk", "tea")]).weights.tolist()
         [2.0, 1.0]
+        >>> from_comparisons([("tea", "milk"), ("milk", "tea", "tie")]).scores.tolist()
+        [[1.0, 2.0], [1.0, 1.0]]
     """
-    return counted(*_columns(pairs), items, weights, **about)
+    return counted(*_columns(pairs), items, weights, sparse=sparse, **about)
 
 
-def counted(winners: list[Any], losers: list[Any], items: Any, weights: Any, **about: Any) -> RankingData:
-    """As :func:`from_comparisons`, winners and losers each by themselves."""
+def counted(
+    winners: list[Any],
+    losers: list[Any],
+    outcomes: list[Any] | None,
+    items: Any,
+    weights: Any,
+    *,
+    sparse: bool,
+    **about: Any,
+) -> RankingData:
+    """As :func:`from_comparisons`, winners, losers and outcomes each by themselves."""
     m = len(winners)
+    tied = np.zeros(m, bool) if outcomes is None else _ties(winners, losers, outcomes)
 
     def unfit(_: Any, place: int) -> Exception:
         pair = (winners[place % m], losers[place % m])
@@ -57,29 +77,49 @@ def counted(winners: list[Any], losers: list[Any], items: Any, weights: Any, **a
     found = found.chosen(items, lambda name, place: ValueError(f"pairs has {name!r} at {place % m}, which items lacks"))
     n = len(found.names)
     won, lost = found.codes[:m], found.codes[m:]
-    _, first, which = np.unique(won * n + lost, return_index=True, return_inverse=True)
+    won, lost = np.where(tied, np.minimum(won, lost), won), np.where(tied, np.maximum(won, lost), lost)
+    _, first, which = np.unique((won * n + lost) * 2 + tied, return_index=True, return_inverse=True)
     in_order = np.argsort(first)  # rows in the order in which pairs were found
-    won, lost = won[first[in_order]], lost[first[in_order]]
-    refuse_nearly_empty(len(won), n, 2 * len(won), "compare fewer items, or leave out those seldom compared")
+    won, lost, tied = won[first[in_order]], lost[first[in_order]], tied[first[in_order]]
+    best = np.where(tied, 1.0, 2.0)
+    counts = np.bincount(which, weights_of(weights, m), minlength=len(won))[in_order].astype(np.float64)
+    rows = np.arange(len(won))
+    if sparse:
+        columns, values = np.concatenate([won, lost]), np.concatenate([best, np.ones(len(won))])
+        shape = (len(won), n)
+        rankings = SparseRankings.from_triples(np.tile(rows, 2), columns, values, shape=shape, missing="interleaving")
+        return RankingData(rankings, found.names, counts, **about)
+    refuse_nearly_empty(len(won), n, 2 * len(won), "pass sparse=True")
     scores = np.full((len(won), n), np.nan)
-    scores[np.arange(len(won)), won] = 2.0
-    scores[np.arange(len(won)), lost] = 1.0
-    counts = np.bincount(which, weights_of(weights, m), minlength=len(won))
-    return RankingData(scores, found.names, counts[in_order].astype(np.float64), **about)
+    scores[rows, won], scores[rows, lost] = best, 1.0
+    return RankingData(scores, found.names, counts, **about)
 
 
-def _columns(pairs: Any) -> tuple[list[Any], list[Any]]:
-    """Winners and losers, each as the Python number or text that it is."""
+def _ties(winners: list[Any], losers: list[Any], outcomes: list[Any]) -> np.ndarray:
+    """Which outcomes say that neither won; ``ValueError`` for what says nothing."""
+    words = ["" if is_absent(outcome) else str(outcome).strip().lower() for outcome in outcomes]
+    wrong = next((place for place, word in enumerate(words) if word not in (*TIE, *WIN)), None)
+    if wrong is not None:
+        entry, legal = (winners[wrong], losers[wrong], outcomes[wrong]), ", ".join(map(repr, (*TIE, *WIN)))
+        raise ValueError(f"pairs has {entry!r} at {wrong}; expected an outcome that is one of {legal}")
+    return np.array([word in TIE for word in words], bool)
+
+
+def _columns(pairs: Any) -> tuple[list[Any], list[Any], list[Any] | None]:
+    """Winners, losers and outcomes, each as the Python number or text that it is."""
     refuse_masks(pairs, "pairs")
-    if hasattr(pairs, "iloc") and getattr(pairs, "ndim", 1) == 2 and pairs.shape[1] == 2:
-        return pairs.iloc[:, 0].tolist(), pairs.iloc[:, 1].tolist()
+    if hasattr(pairs, "iloc") and getattr(pairs, "ndim", 1) == 2 and pairs.shape[1] in (2, 3):
+        won, lost, *outcomes = (pairs.iloc[:, column].tolist() for column in range(pairs.shape[1]))
+        return won, lost, outcomes[0] if outcomes else None
     rows = (
         pairs.tolist() if hasattr(pairs, "tolist") else pairs.to_numpy().tolist() if hasattr(pairs, "iloc") else pairs
     )
     won: list[tuple[Any, ...]] = [
         row if type(row) is tuple else (row,) if isinstance(row, str) else tuple(row) for row in rows
     ]
-    for number, pair in enumerate(won if {2} != set(map(len, won)) else ()):
-        if len(pair) != 2:
-            raise ValueError(f"pairs has {pair!r} at {number}; expected (winner, loser), two different items")
-    return [pair[0] for pair in won], [pair[1] for pair in won]
+    lengths = set(map(len, won))
+    for number, pair in enumerate(won if not lengths <= {2, 3} else ()):
+        if len(pair) not in (2, 3):
+            raise ValueError(f'pairs has {pair!r} at {number}; expected (winner, loser), or (one, other, "tie")')
+    outcomes = [pair[2] if len(pair) == 3 else None for pair in won] if 3 in lengths else None
+    return [pair[0] for pair in won], [pair[1] for pair in won], outcomes

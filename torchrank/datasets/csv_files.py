@@ -37,6 +37,7 @@ def read_rankings(
     time: str | None = None,
     ballot: str | None = None,
     gaps: str = "raise",
+    sparse: bool = False,
     delimiter: str = ",",
     decimal: str = ".",
     encoding: str = "utf-8-sig",
@@ -65,6 +66,7 @@ def read_rankings(
         time: {time}
         ballot: {ballot}
         gaps: {gaps}
+        sparse: {sparse}
         delimiter: {delimiter}
         decimal: {decimal}
         encoding: {encoding}
@@ -95,7 +97,7 @@ def read_rankings(
         [[3.0, 1.0, 2.0], [2.0, nan, 3.0]]
     """
     long = Long(user, item, score, time)
-    layout, marks = layout_of(form, ballot, long, gaps), as_marks(unranked)
+    layout, marks = layout_of(form, ballot, long, gaps, sparse), as_marks(unranked)
     _check_words({"weights": weights, "rankers": rankers, "ballot": ballot, **long._asdict()}, items, features)
     table = read_csv(
         path,
@@ -109,7 +111,7 @@ def read_rankings(
     about = {"title": table.file} | about
     if layout == "long":
         refuse_beside_scores(weights=weights, rankers=rankers, features=features)
-        return from_long(_long_table(table, long, marks), form or "scores", items, **about)
+        return from_long(_long_table(table, long, marks), form or "scores", items, sparse=sparse, **about)
     about = {
         "weights": None if weights is None else table.numbers([weights])[:, 0],
         "rankers": () if rankers is None else tuple(table.column(rankers)),
@@ -182,8 +184,10 @@ def read_comparisons(
     *,
     winner: str,
     loser: str,
+    outcome: str | None = None,
     items: Sequence[str] | None = None,
     weights: str | None = None,
+    sparse: bool = False,
     delimiter: str = ",",
     decimal: str = ".",
     encoding: str = "utf-8-sig",
@@ -197,8 +201,11 @@ def read_comparisons(
         path: {path}
         winner: the column of the preferred items.
         loser: the column of the others.
+        outcome: the column that says "tie" or "draw" where neither won, and elsewhere "win" or nothing; by default
+            there were no ties.
         items: names of the items; by default those found, sorted.
         weights: the column that says how often each comparison was observed; by default once.
+        sparse: {sparse}
         delimiter: {delimiter}
         decimal: {decimal}
         encoding: {encoding}
@@ -216,4 +223,6 @@ def read_comparisons(
     """
     table = read_csv(path, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, lenient=lenient)
     times = None if weights is None else table.numbers([weights])[:, 0]
-    return counted(table.column(winner), table.column(loser), items, times, **{"title": table.file} | about)
+    outcomes = None if outcome is None else table.column(outcome)
+    about = {"title": table.file} | about
+    return counted(table.column(winner), table.column(loser), outcomes, items, times, sparse=sparse, **about)

@@ -15,7 +15,8 @@ class RankingData:
     For label ranking and scikit-learn, ``X`` and ``Y`` are other names of ``features`` and ``scores``.
 
     Attributes:
-        scores: ``(m, n)``, larger = preferred, equal = tied, NaN = not ranked; float64, or integers beyond 2^53.
+        scores: ``(m, n)``, larger = preferred, equal = tied, NaN = not ranked; float64, or integers beyond 2^53; or
+            :class:`torchrank.SparseRankings`.
         items: names of the n columns.
         weights: ``(m,)``, how often each row was observed; ones where nothing is said.
         rankers: names of the m rows, where they have any.
@@ -32,7 +33,7 @@ class RankingData:
         ValueError: rows or columns of which there are different numbers.
     """
 
-    scores: np.ndarray
+    scores: Any
     items: tuple[str, ...]
     weights: np.ndarray
     rankers: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class RankingData:
         for name in ("scores", "weights", "features", "classes"):
             refuse_masks(getattr(self, name), name)
         if self.scores.ndim != 2:
-            raise ValueError(f"scores has shape {self.scores.shape}; expected (rankings, items)")
+            raise ValueError(f"scores has shape {tuple(self.scores.shape)}; expected (rankings, items)")
         m, n = self.scores.shape
         if len(self.items) != n:
             raise ValueError(f"items has {len(self.items)} names; scores rank {n} items")
@@ -81,11 +82,11 @@ class RankingData:
         return self.features
 
     @property
-    def Y(self) -> np.ndarray:  # noqa: N802
+    def Y(self) -> Any:  # noqa: N802
         """The scores."""
         return self.scores
 
-    def expanded(self) -> np.ndarray:
+    def expanded(self) -> Any:
         """Scores with every row repeated as often as it was observed.
 
         Raises:
@@ -94,7 +95,7 @@ class RankingData:
         counts = self.weights.astype(np.int64)
         if not np.array_equal(counts, self.weights):
             raise ValueError("weights are not whole numbers; pass scores and weights instead of repeating rows")
-        return np.repeat(self.scores, counts, axis=0)
+        return self.scores[np.repeat(np.arange(len(counts)), counts)]
 
 
 def weights_of(weights: Any, m: int) -> np.ndarray:

@@ -23,6 +23,9 @@ ARGUMENTS = {
     "entry that is empty, or a mark of ``unranked``, ranks nothing.",
     "gaps": 'what becomes of entries that are not ranked before the end of an order: "raise", or "close", by which '
     "what follows moves up.",
+    "sparse": "whether the scores of a table with a row for each score, or of comparisons, are "
+    ":class:`torchrank.SparseRankings`, whose size is that of the table, in place of a matrix with a column for each "
+    "item.",
     "path": "of the file, gzipped if its name ends in ``.gz``.",
     "delimiter": 'what stands between fields, such as ";" or tab.',
     "decimal": 'what stands before the fraction of a number, "." or ",".',
@@ -42,7 +45,7 @@ class Long(NamedTuple):
     time: Any
 
 
-def layout_of(form: str | None, ballot: Any, long: Long, gaps: str) -> str:
+def layout_of(form: str | None, ballot: Any, long: Long, gaps: str, sparse: bool) -> str:
     """Which layout it is: "ballots", "long", or one of FORMS.
 
     Raises:
@@ -78,6 +81,8 @@ def layout_of(form: str | None, ballot: Any, long: Long, gaps: str) -> str:
         layout = form
     if gaps == "close" and layout != "orders":
         raise ValueError("gaps='close' is for form='orders'; elsewhere what is not ranked leaves no gap")
+    if sparse and layout != "long":
+        raise ValueError("sparse=True is for tables with a row for each score, user=, item= and score=")
     return layout
 
 

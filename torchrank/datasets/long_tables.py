@@ -9,6 +9,7 @@ import numpy as np
 from torchrank.datasets.data import RankingData
 from torchrank.datasets.matrices import is_large, refuse_nearly_empty, scores_of
 from torchrank.datasets.names import factorize, is_absent
+from torchrank.rankings.sparse import SparseRankings
 
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?)?")
 
@@ -33,9 +34,19 @@ class LongTable(NamedTuple):
     at: Callable[[int], str]  # where a row stands, for messages
 
 
-def from_long(table: LongTable, form: str, items: Sequence[Any] | None, **about: Any) -> RankingData:
-    """Rankings, one a user, of a long table of scores or positions; arguments and errors as of :func:`triples_of`."""
+def from_long(table: LongTable, form: str, items: Sequence[Any] | None, *, sparse: bool, **about: Any) -> RankingData:
+    """Rankings, one a user, of a long table of scores or positions; arguments and errors as of :func:`triples_of`.
+
+    ``sparse`` ones compare pairwise, unless a function is told otherwise.
+    """
     triples = triples_of(table, items)
+    if sparse:
+        values = triples.scores
+        if form == "positions":  # of a matrix with one column, so that they are checked and turned round likewise
+            values = scores_of(np.stack([values, np.ones(len(values))], 1), form, None, ())[0][:, 0]
+        shape = (len(triples.rankers), len(triples.items))
+        rankings = SparseRankings.from_triples(triples.rows, triples.columns, values, shape=shape)
+        return RankingData(rankings, triples.items, np.ones(len(rankings)), rankers=triples.rankers, **about)
     scores, names = scores_of(dense(triples), form, triples.items, ())
     return RankingData(scores, names, np.ones(len(scores)), rankers=triples.rankers, **about)
 
@@ -69,9 +80,7 @@ def dense(triples: Triples) -> np.ndarray:
         ValueError: it would take more than 1 GiB, and nearly all of it for NaN.
     """
     m, n = len(triples.rankers), len(triples.items)
-    refuse_nearly_empty(
-        m, n, len(triples.scores), "keep the items, or the users, that have most scores, and read them again"
-    )
+    refuse_nearly_empty(m, n, len(triples.scores), "pass sparse=True")
     exact = triples.scores.dtype.kind == "O" or is_large(triples.scores)
     matrix = np.full((m, n), np.nan, dtype=object if exact else np.float64)
     matrix[triples.rows, triples.columns] = triples.scores

@@ -33,6 +33,7 @@ def ranking_data(
     time: str | None = None,
     ballot: str | None = None,
     gaps: str = "raise",
+    sparse: bool = False,
     **about: Any,
 ) -> RankingData:
     """Rankings from an array, a list of lists or a data frame; NaN, None, NA and empty text are unranked.
@@ -58,6 +59,7 @@ def ranking_data(
         time: {time}
         ballot: {ballot}
         gaps: {gaps}
+        sparse: {sparse}
         **about: the other attributes of :class:`RankingData`.
 
     Raises:
@@ -73,7 +75,7 @@ def ranking_data(
         >>> ranking_data([["tea", "milk"], ["milk", None]], form="orders").scores.tolist()
         [[1.0, 2.0], [1.0, nan]]
     """
-    layout, marks = layout_of(form, ballot, Long(user, item, score, time), gaps), as_marks(unranked)
+    layout, marks = layout_of(form, ballot, Long(user, item, score, time), gaps, sparse), as_marks(unranked)
     refuse_masks(table, "table")
     if not hasattr(table, "iloc"):
         columns = {"user": user, "ballot": ballot, "weights": weights, "rankers": rankers, "features": features}
@@ -90,7 +92,7 @@ def ranking_data(
     if layout == "long":
         refuse_beside_scores(weights=weights, rankers=rankers, features=features)
         long = _long_table(table, Long(user, item, score, time), marks)
-        return from_long(long, form or "scores", items, **about)
+        return from_long(long, form or "scores", items, sparse=sparse, **about)
     taken, known = known_in(table, weights, rankers, features)
     about = known | about
     if layout == "ballots":

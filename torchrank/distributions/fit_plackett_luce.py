@@ -16,8 +16,8 @@ from torchrank.distributions.connectivity import refuse_no_maximum
 from torchrank.distributions.likelihood import PlackettLuceObjective
 from torchrank.distributions.priors import Gamma, LogPrior, Prior, log_prior
 from torchrank.distributions.ties import TiedObjective
-from torchrank.ops.rank import as_rankings, sparse_rankings
-from torchrank.rankings.arrays import Matrix, Origin, is_sparse_matrix
+from torchrank.ops.rank import as_rankings, is_sparse, sparse_rankings
+from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing, refuse_batches
@@ -57,7 +57,7 @@ class PlackettLuceFit(NamedTuple):
 
 @isolated
 def fit_plackett_luce(
-    X: Scores | SparseRankings,
+    X: Scores,
     weights: Matrix | None = None,
     *,
     missing: Missing = None,
@@ -90,8 +90,10 @@ def fit_plackett_luce(
     Many comparisons of many players come as ``SparseRankings.from_orders(pairs)``, which holds what was ranked only.
 
     Args:
-        X: ``(m, n)`` scores, one ranking a row: larger = preferred, NaN = unranked; or sparse rankings.
-        weights: ``(m,)`` at least 0; None means 1 each. Weighing a row is the same as repeating it.
+        X: ``(m, n)`` scores, one ranking a row: larger = preferred, NaN = unranked; or sparse rankings,
+            or a :class:`torchrank.datasets.RankingData`.
+        weights: ``(m,)`` at least 0; None means those of a data set, or 1 each. Weighing a row is the same as
+            repeating it.
         missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.
 
             * "raise": an error.
@@ -143,7 +145,7 @@ def fit_plackett_luce(
         covariance = [*covariance]
     else:
         check_choice(covariance, "covariance", COVARIANCES)
-    if isinstance(X, SparseRankings) or is_sparse_matrix(X):
+    if is_sparse(X):
         rankings = sparse_rankings(X, missing=missing, legal=MISSING)
     else:
         rankings = as_rankings(X, missing=missing, remedy=REMEDY, legal=MISSING)

@@ -15,8 +15,8 @@ from torchrank.distributions.plackett_luce import PlackettLuce
 from torchrank.distributions.priors import LogPrior, NormalPrior, log_prior
 from torchrank.evidence import Evidence
 from torchrank.linalg.precision import KeepsPrecision
-from torchrank.ops.rank import as_rankings, sparse_rankings
-from torchrank.rankings.arrays import Matrix, Origin, as_tensor, is_sparse_matrix
+from torchrank.ops.rank import as_rankings, is_sparse, sparse_rankings
+from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import refuse_batches
@@ -100,7 +100,7 @@ class PlackettLuceRegression(KeepsPrecision):
     @torch.no_grad()
     def fit(
         self,
-        X: Scores | SparseRankings,
+        X: Scores,
         features: Matrix,
         weights: Matrix | None = None,
         *,
@@ -112,7 +112,8 @@ class PlackettLuceRegression(KeepsPrecision):
         Args:
             X: ``(m, n)`` scores without ties, one ranking a row: larger = preferred, NaN = unranked; or sparse ones.
             features: ``(n, d)`` of the items.
-            weights: ``(m,)`` at least 0; None means 1 each. Weighing a row is the same as repeating it.
+            weights: ``(m,)`` at least 0; None means those of a data set, or 1 each. Weighing a row is the same
+                as repeating it.
             tol: stop when no derivative in a coefficient, for features of unit standard deviation, exceeds ``tol``
                 times the sum of weights.
             max_iter: steps at most.
@@ -172,9 +173,9 @@ class PlackettLuceRegression(KeepsPrecision):
         """Settings, as ``print`` shows them."""
         return f"n_features={self.n_features}, missing={self.missing!r}, prior={self.prior}"
 
-    def _rankings(self, X: Scores | SparseRankings) -> SparseRankings:
+    def _rankings(self, X: Scores) -> SparseRankings:
         said = None if self.missing == "raise" else self.missing
-        if isinstance(X, SparseRankings) or is_sparse_matrix(X):
+        if is_sparse(X):
             rankings = sparse_rankings(X, missing=said, legal=MISSING)
         else:
             dense = as_rankings(X, missing=said, remedy=REMEDY, legal=MISSING)

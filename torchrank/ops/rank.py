@@ -1,14 +1,14 @@
 """The way in for code that works on rankings: whatever users pass becomes :class:`Rankings`, ranked once."""
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from torchrank.ops.completeness import refuse_unranked
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Origin, is_sparse_matrix
+from torchrank.rankings.arrays import Origin, is_data_set, is_sparse_matrix
 from torchrank.rankings.derivatives import KENDALL, needs_derivative, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MISSING, Missing, meaning_of
@@ -23,7 +23,7 @@ REMEDY = (
 
 
 @isolated
-def rank(X: Scores | SparseRankings, missing: Missing = None) -> Rankings | SparseRankings:
+def rank(X: Scores, missing: Missing = None) -> Rankings | SparseRankings:
     """Prepare rankings once, to be used many times.
 
     Everything that takes scores takes the result, and ranks nothing again: kernels, distances, learners, folds of a
@@ -31,7 +31,8 @@ def rank(X: Scores | SparseRankings, missing: Missing = None) -> Rankings | Spar
 
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked. Any real dtype.
-            Or a matrix of ``scipy.sparse`` or a sparse tensor, in which what is not stored is unranked.
+            Or a matrix of ``scipy.sparse`` or a sparse tensor, in which what is not stored is unranked; or a
+            :class:`torchrank.datasets.RankingData`, whose weights stay with the rankings.
         missing: what unranked items mean, to all functions that the rankings are passed to without a word of their own:
             "raise" (an error, here; the default), "interleaving", "topk" or "pairwise", as
             :func:`torchrank.kendall_gram` explains; or "interleaving" or "topk" for each ranking, ``(..., m)``.
@@ -49,7 +50,7 @@ def rank(X: Scores | SparseRankings, missing: Missing = None) -> Rankings | Spar
         >>> rankings.ranks.tolist(), len(rankings[:1])
         ([[2, 0, 1], [0, 1, 2]], 1)
     """
-    if isinstance(X, SparseRankings) or is_sparse_matrix(X):
+    if is_sparse(X):
         return sparse_rankings(X, missing=missing)
     rankings = as_rankings(X, missing="raise" if missing is None and not isinstance(X, Rankings) else missing)
     return rankings if torch.compiler.is_compiling() else rankings.known()
@@ -81,7 +82,10 @@ def as_rankings(
     Raises:
         ValueError, TypeError: as :func:`rank`.
     """
-    if isinstance(X, SparseRankings) or is_sparse_matrix(X):
+    if is_data_set(X):
+        words = {"missing": missing, "remedy": remedy, "least_dims": least_dims, "legal": legal, "check": check}
+        return with_weights(as_rankings(X.scores, name, word=word, **words), X.weights)
+    if is_sparse(X):
         X, missing = sparse_rankings(X, name, missing=missing, legal=legal, word=word).dense(), None
     if isinstance(X, Rankings):
         rankings = X
@@ -122,9 +126,26 @@ def sparse_rankings(
     Raises:
         ValueError, TypeError: as :func:`rank`.
     """
+    if is_data_set(X):
+        return with_weights(sparse_rankings(X.scores, name, missing=missing, legal=legal, word=word), X.weights)
     if not isinstance(X, SparseRankings):
         X, missing = from_sparse_matrix(X, name, "raise" if missing is None else missing), None
     return X.meant(missing, legal, word)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether these are sparse rankings, a sparse matrix, or a data set of the one or the other."""
+    X = X.scores if is_data_set(X) else X
+    return isinstance(X, SparseRankings) or is_sparse_matrix(X)
+
+
+Kind = TypeVar("Kind", Rankings, SparseRankings)
+
+
+def with_weights(rankings: Kind, weights: Any) -> Kind:
+    """The same rankings with how often a data set says that each was observed, unless that is once."""
+    table = torch.as_tensor(weights, dtype=torch.float64, device=rankings.ranks.device)
+    return rankings if bool((table == 1).all()) else replace(rankings, weights=table)
 
 
 def refusing_unranked(rankings: Rankings, name: str, remedy: str) -> Rankings:

@@ -106,6 +106,11 @@ def is_sparse_matrix(X: object) -> bool:
     return hasattr(X, "nnz") and hasattr(X, "tocoo")
 
 
+def is_data_set(X: object) -> bool:
+    """Whether this is a data set of rankings, :class:`torchrank.datasets.RankingData`, whose scores count."""
+    return hasattr(X, "scores") and hasattr(X, "weights") and not hasattr(X, "__array__")  # unlike a data frame
+
+
 def _names(values: Any) -> tuple[Any, Any, Any]:
     """Names of rows, of those of Y, and of columns: of a data frame of pandas, None of anything else."""
     if hasattr(values, "columns") and hasattr(values, "index"):

@@ -31,6 +31,7 @@ class Rankings:
     origin: Origin  # what results come back as
     complete: bool | None = None  # whether all items are ranked; None for not known
     untied: bool | None = None  # whether, moreover, none are tied
+    weights: Tensor | None = None  # (m,) float64 of a data set that has some: how often each ranking was observed
     scores: Tensor | None = None  # kept where a derivative in them may be asked for, and then refused
 
     @property
@@ -68,6 +69,7 @@ class Rankings:
             meaning=self.meaning.of_rows(rows, self.shape[:-1]),
             complete=self.complete or None,  # where some rows of all are incomplete, others may be complete
             untied=self.untied or None,
+            weights=None if self.weights is None else self.weights[rows],
             scores=None if self.scores is None else self.scores[rows],
             origin=self.origin.of_rows(rows if isinstance(rows, slice) else rows.tolist())
             if self.ndim == 2
@@ -100,7 +102,11 @@ class Rankings:
     def to(self, device: torch.device | str) -> "Rankings":
         """The same rankings on another device."""
         return replace(
-            self, ranks=self.ranks.to(device), strict=self.strict.to(device), meaning=self.meaning.to(device)
+            self,
+            ranks=self.ranks.to(device),
+            strict=self.strict.to(device),
+            meaning=self.meaning.to(device),
+            weights=None if self.weights is None else self.weights.to(device),
         )
 
     def as_scores(self, dtype: torch.dtype | None = None) -> Tensor:

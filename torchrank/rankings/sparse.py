@@ -44,6 +44,7 @@ class SparseRankings:
     meaning: Meaning  # of unranked items
     dtype: torch.dtype | None  # of the scores if floating: that of real results
     origin: Origin  # what results come back as
+    weights: Tensor | None = None  # (m,) float64 of a data set that has some: how often each ranking was observed
 
     @classmethod
     def from_triples(
@@ -182,6 +183,7 @@ class SparseRankings:
             ranks=self.ranks[places],
             meaning=meaning,
             origin=self.origin.of_rows(chosen.tolist()),
+            weights=None if self.weights is None else self.weights[chosen],
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -193,7 +195,8 @@ class SparseRankings:
 
     def to(self, device: torch.device | str) -> "SparseRankings":
         """The same rankings on another device."""
-        parts = {name: getattr(self, name).to(device) for name in ("starts", "items", "ranks", "meaning")}
+        names = ("starts", "items", "ranks", "meaning", *(("weights",) if self.weights is not None else ()))
+        parts = {name: getattr(self, name).to(device) for name in names}
         return replace(self, **parts)
 
     def meant(self, missing: Missing, legal: tuple[str, ...] = MISSING, word: str = "missing") -> "SparseRankings":
@@ -221,7 +224,7 @@ class SparseRankings:
             )
         ranks = torch.full((m, n), -1, dtype=torch.int32, device=self.starts.device)
         ranks[self.rows, self.items] = self.ranks
-        return Rankings(ranks, self.strict_pairs(), self.meaning, self.dtype, self.origin)
+        return Rankings(ranks, self.strict_pairs(), self.meaning, self.dtype, self.origin, weights=self.weights)
 
     def strict_pairs(self) -> Tensor:
         """``(m,)`` int64 number of pairs of ranked items that each row does not tie."""
@@ -260,7 +263,9 @@ def sparse_of(rankings: Rankings) -> SparseRankings:
     ranks = rankings.ranks[row, item]
     order = (row * n + (n - 1 - ranks)).argsort(stable=True)
     starts = starts_of(torch.bincount(row, minlength=m))
-    return SparseRankings(starts, item[order], ranks[order], n, rankings.meaning, rankings.dtype, rankings.origin)
+    return SparseRankings(
+        starts, item[order], ranks[order], n, rankings.meaning, rankings.dtype, rankings.origin, rankings.weights
+    )
 
 
 def from_sparse_matrix(X: Any, name: str, missing: Missing) -> SparseRankings:

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
-from torchrank.rankings.arrays import Matrix, Origin, as_tensor
+from torchrank.rankings.arrays import Matrix, Origin, as_tensor, is_data_set
 from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.prepared import Rankings
 
-Scores: TypeAlias = Tensor | ArrayLike | Rankings
+# Tensors, what NumPy makes an array of, Rankings and SparseRankings, sparse matrices, data frames, RankingData.
+Scores: TypeAlias = Any
 
 
 _SCORES = (
@@ -47,8 +47,7 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2, ordinal: bool 
         if not ordinal:
             raise TypeError(f"{name} are prepared rankings, which have no differences of scores; pass the scores")
         return X.as_scores(), X.origin
-    if hasattr(X, "scores") and not hasattr(X, "__array__"):  # a data frame may have a column of this name
-        raise TypeError(f"{name} is a {type(X).__name__}; pass its scores, {name}.scores")
+    X = X.scores if is_data_set(X) else X
     scores, origin = as_tensor(X, name, _SCORES, ordinal=ordinal)
     if scores.ndim < least_dims:
         shape = tuple(scores.shape)
@@ -136,7 +135,9 @@ def as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, Origin]:
 
 
 def as_weights(weights: Matrix | None, scores: Any, name: str = "weights") -> Tensor:
-    """Weights of the rankings ``scores`` (..., m, n), prepared or not, as a float64 tensor ``(..., m)``; ones for None.
+    """Weights of rankings ``(..., m, n)``, prepared or not, as a float64 tensor ``(..., m)``.
+
+    None means those that prepared rankings have of their data set, or else ones.
 
     Batch dimensions need not be those of the scores, but have to broadcast with them.
 
@@ -149,7 +150,8 @@ def as_weights(weights: Matrix | None, scores: Any, name: str = "weights") -> Te
     if m == 0:
         raise ValueError(f"the rankings have shape {tuple(scores.shape)}; at least one is needed")
     if weights is None:
-        return torch.ones(m, dtype=torch.float64, device=device)
+        own = None if isinstance(scores, Tensor) else scores.weights
+        return torch.ones(m, dtype=torch.float64, device=device) if own is None else own
     table, origin = as_tensor(weights, name, "real numbers, one weight for each ranking")
     table = table.to(device) if origin.numpy else table
     if table.ndim == 0 or table.shape[-1] != m:
