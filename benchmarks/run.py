@@ -12,7 +12,7 @@ MODULES = (
     "benchmarks.conditional",
     "benchmarks.label_ranking",
     "benchmarks.preferences",
-    *(f"benchmarks.ops.{name}" for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed")),
+    *(f"benchmarks.ops.{name}" for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed", "sparse")),
 )
 
 

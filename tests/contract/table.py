@@ -237,6 +237,16 @@ CALLS: dict[str, Call] = {
         {"X": TOTAL, "w": WEIGHTS},
         ("n", "", ""),
     ),
+    "PlackettLuceRegression": Call(
+        lambda X, w: tuple(
+            vars(tr.PlackettLuceRegression(1).fit(X, np.arange(5.0)[:, None] ** 2, w))[name]
+            for name in ("log_likelihood", "covariance")
+        ),
+        {"X": TOTAL, "w": WEIGHTS},
+        (None, None),
+        scales=True,
+        items=False,
+    ),
     "fit_plackett_luce": Call(lambda X, w: tr.fit_plackett_luce(X, w).logits, {"X": TOTAL, "w": WEIGHTS}, ("n",)),
     # clusters and mixtures
     "KernelKMeans": Call(module(lambda: tr.KernelKMeans(2)), {"X": TIED, "w": WEIGHTS}, ("mm",)),
@@ -444,6 +454,9 @@ EXEMPT = {
     "IterativeFit": _RESULT,
     "MallowsFit": _RESULT,
     "PlackettLuceFit": _RESULT,
+    "RegressionFit": _RESULT,
+    "GhostItem": _ARGUMENTS,
+    "NormalPrior": _ARGUMENTS,
     "ConditionalRankingError": _RESULT,
     "Eigen": _RESULT,
     "Iteration": _RESULT,
@@ -451,6 +464,7 @@ EXEMPT = {
     "ConvergenceWarning": "a warning",
     "Evidence": _RESULT,
     "Rankings": "made by rank",
+    "SparseRankings": "stands in for scores; tests/rankings/test_sparse.py and tests/kernels/test_sparse.py",
     "pair_weights": "takes a number for each item; tests/kernels/test_weighted.py",
     "rank": "gives what others take; tests/rankings/test_prepared.py",
     "ConditionalSplit": "splits edges by number; tests/conditional/test_splits.py",

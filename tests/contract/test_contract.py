@@ -86,30 +86,72 @@ def test_bool_scores_are_0_and_1(call, tensors):
 FORMS = {
     "masked": lambda a: np.ma.masked_array(a, mask=np.zeros(a.shape)),
     "masked in a list": lambda a: list(np.ma.masked_array(a, mask=np.zeros(a.shape))),
-    "sparse": scipy.sparse.csr_array,
     "complex": lambda a: a.astype(complex),
     "words": lambda a: np.full(a.shape, "word"),
     "dates": lambda a: np.full(a.shape, "2026-01-01", dtype="M8[D]"),
-    "sparse tensor": lambda a: torch.from_numpy(a).to_sparse(),
     "complex tensor": lambda a: torch.from_numpy(a).to(torch.complex64),
 }
-REFUSED = [
-    pytest.param(call, form, id=f"{name}-{form}")
+
+
+def _stored(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places ``(2, N)`` and values of what is ranked, zeros among them."""
+    places = np.stack(np.nonzero(scores == scores))
+    return places, scores[places[0], places[1]]
+
+
+def _as_sparse_matrix(scores: np.ndarray) -> Any:
+    places, values = _stored(scores)
+    return scipy.sparse.csr_array((values, (places[0], places[1])), shape=scores.shape)
+
+
+def _as_sparse_tensor(scores: np.ndarray) -> torch.Tensor:
+    places, values = map(torch.from_numpy, _stored(scores))
+    return torch.sparse_coo_tensor(places, values, scores.shape, check_invariants=True)
+
+
+SPARSE = {"sparse": _as_sparse_matrix, "sparse tensor": _as_sparse_tensor}
+TAKE_SPARSE = {
+    *("kendall_gram", "kendall_gram of partial rankings", "kendall_distance", "mallows_gram", "pair_counts"),
+    *("weighted_kendall_gram", "kendall_features", "diffusion_gram", "multivariate_gram"),
+    *("KendallKernel", "MallowsKernel", "MultivariateKernel", "KernelFisherDiscriminant"),
+    *("borda", "copeland", "kemeny", "aggregation.pair_preferences", "fit_mallows", "fit_plackett_luce"),
+    "PlackettLuceRegression",
+    *("KernelKMeans", "RankingKMeans", "MallowsMixture", "KernelMallowsMixture", "KernelGaussianMixture"),
+}
+FORMS_OF_X = [
+    (name, call, form)
     for name, call in EVERYTHING.items()
-    for form in FORMS
+    for form in (*FORMS, *SPARSE)
     if any(key[0] == "X" for key in call.inputs)
     and not call.columns
     and not (call.tensors and "tensor" not in form)
     and not (call.arrays and "tensor" in form)
+]
+REFUSED = [
+    pytest.param(call, form, id=f"{name}-{form}")
+    for name, call, form in FORMS_OF_X
+    if form in FORMS or name not in TAKE_SPARSE
+]
+TAKEN = [
+    pytest.param(call, form, id=f"{name}-{form}")
+    for name, call, form in FORMS_OF_X
+    if form in SPARSE and name in TAKE_SPARSE
 ]
 
 
 @pytest.mark.parametrize(("call", "form"), REFUSED)
 def test_what_is_no_ranking_is_refused(call, form):
     inputs = plain_inputs(call)
-    inputs["X"] = FORMS[form](call.inputs["X"])
+    inputs["X"] = (FORMS | SPARSE)[form](call.inputs["X"])
     with pytest.raises((TypeError, ValueError)):
         call.function(**inputs)
+
+
+@pytest.mark.parametrize(("call", "form"), TAKEN)
+def test_sparse_rankings_are_the_same_as_dense_ones(call, form):
+    inputs = plain_inputs(call)
+    inputs["X"] = SPARSE[form](call.inputs["X"])
+    assert_same(call.function(**inputs), plain_call(call))
 
 
 def _permuted(array: np.ndarray, axes: str, rows: np.ndarray, items: np.ndarray) -> np.ndarray:
@@ -330,6 +372,7 @@ def test_the_documentation_tells_the_number_of_cells():
             CELLS,
             BOOLS,
             REFUSED,
+            TAKEN,
             MOVED,
             RENAMED,
             WEIGHED * 2,

@@ -14,7 +14,7 @@ from torchrank.distributions.choices import choice_statistics, choices_of, mm_up
 from torchrank.distributions.connectivity import connected_groups
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.missing import Meaning
-from torchrank.rankings.sparse import sparse_of
+from torchrank.rankings.sparse_forms import from_rankings
 
 # 0 beats 1 three times, 1 beats 0 once, both beat 2 once.
 ONE_WAY = from_orders([[0, 1]] * 3 + [[1, 0], [0, 2], [1, 2]])
@@ -149,7 +149,7 @@ def test_groups_are_those_of_reachability(kind: str) -> None:
         for k in range(6):
             reach |= reach[:, [k]] & reach[[k]]
         expected = {tuple(np.flatnonzero(reach[i] & reach[:, i]).tolist()) for i in range(6)}
-        lists = choice_lists(sparse_of(rank(X, kind)), torch.ones(4))
+        lists = choice_lists(from_rankings(rank(X, kind), "X"), torch.ones(4))
         assert {tuple(group) for group in connected_groups(lists)} == expected
 
 

@@ -21,7 +21,6 @@ from torchrank import (
     smoothed_features,
     smoothed_kendall_gram,
 )
-from torchrank.datasets import RankingData
 
 GRAMS = [kendall_gram, kendall_distance, mallows_gram, pair_counts]
 X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
@@ -42,10 +41,9 @@ X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
             r"X has dtype object, with None at \(0, 1\)",
         ),
         ([["a", "b"]], TypeError, "X has dtype <U1"),
-        (RankingData(np.eye(2), ("a", "b"), np.ones(2)), TypeError, "X is a RankingData"),
         (np.array([["2026-01-01", "2027-01-01"]], "M8[D]"), TypeError, r"X has dtype datetime64\[D\]"),
         (None, TypeError, "X has dtype object"),
-        (torch.eye(3).to_sparse(), TypeError, r"X has layout torch.sparse_coo"),
+        (torch.eye(3).to_sparse(), ValueError, r"X leaves items of row 0 unranked: 1 of 3"),
         ([1.0, 2, 3], ValueError, r"X has shape \(3,\)"),
         (3.0, ValueError, r"X has shape \(\)"),
         (np.zeros((2, 1)), ValueError, r"X has shape \(2, 1\), 1 item\(s\) a row"),

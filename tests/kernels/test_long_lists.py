@@ -50,7 +50,7 @@ def test_without_an_engine_for_lists_tiles_of_dense_rankings_do(workspace, monke
     kinds = [("topk", "interleaving")[k] for k in rng.integers(0, 2, 40)]
     expected = partial_kendall_gram(lists, n_items=10**6, missing=kinds)
     cross = partial_kendall_gram(lists, lists[:7], n_items=10**6, missing="topk", missing_y="interleaving", variant="b")
-    monkeypatch.setattr("torchrank.kernels.long_lists.why_missing", lambda device_type: "gone")
+    monkeypatch.setattr("torchrank.ops.sparse_matrix.why_missing", lambda device_type: "gone")
     K = partial_kendall_gram(lists, n_items=10**6, missing=kinds, workspace=workspace)
     assert np.array_equal(K, K.T)
     np.testing.assert_allclose(K, expected, rtol=0, atol=1e-15)

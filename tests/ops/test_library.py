@@ -55,7 +55,7 @@ def test_opcheck_kendall_matrix(symmetric, missing, name):
     other = (None, None, None) if symmetric else (x[:, :1], strict[:, :1], None if top is None else top[:, :1])
     lam = torch.full((2,), 0.5, dtype=torch.float64) if name == "mallows" else None
     dtype = torch.int64 if name == "counts" else torch.float32
-    counting = (missing, name, 0.25, False, dtype, "auto", WORKSPACE, False)
+    counting = (missing, name, 0.25, False, 2 * (missing == "pairwise"), 0.5, 3.0, dtype, "auto", WORKSPACE, False)
     if missing == "interleaving" and name == "counts":
         return  # refused by its callers: there are no counts
     opcheck(OPS.kendall_matrix.default, (x, strict, top, *other, lam, None, *counting))

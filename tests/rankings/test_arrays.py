@@ -115,8 +115,16 @@ def test_masks_are_refused_everywhere(call):
 
 
 @pytest.mark.parametrize("form", [scipy.sparse.csr_array, scipy.sparse.coo_matrix])
-def test_sparse_matrices_are_called_by_name(form):
-    with pytest.raises(TypeError, match="X is a sparse matrix of SciPy"):
+def test_sparse_matrices_are_called_by_name_where_differences_count(form):
+    for call in (
+        lambda X: smoothed_kendall_gram(X, window=1.0),
+        lambda X: torchrank.monte_carlo_kendall_gram(X, window=1.0, n_samples=2),
+        torchrank.center_gram,
+        lambda W: torchrank.borda(np.eye(3), weights=W),
+    ):
+        with pytest.raises(TypeError, match=r"\w+ is a sparse matrix of SciPy"):
+            call(form(np.eye(3)))
+    with pytest.raises(ValueError, match="X leaves items of row 0 unranked: 1 of 3"):
         kendall_gram(form(np.eye(3)))
 
 

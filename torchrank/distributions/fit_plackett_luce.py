@@ -21,7 +21,8 @@ from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing, refuse_batches
-from torchrank.rankings.sparse import SparseRankings, sparse_of
+from torchrank.rankings.sparse import SparseRankings
+from torchrank.rankings.sparse_forms import from_rankings
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
 
 METHODS = ("auto", "newton", "cg", "mm")
@@ -162,7 +163,7 @@ def fit_plackett_luce(
 
     def search(ranks: Tensor, weight: Tensor) -> Tensor:
         held = replace(rankings, ranks=ranks)
-        sparse = held if isinstance(held, SparseRankings) else sparse_of(held)
+        sparse = held if isinstance(held, SparseRankings) else from_rankings(held, "X")
         if ties == "raise":
             sparse.refuse_ties("X", TIES_OR + 'ties="davidson"')
         lists = choice_lists(sparse, weight)

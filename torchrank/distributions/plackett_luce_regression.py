@@ -20,7 +20,8 @@ from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import refuse_batches
-from torchrank.rankings.sparse import SparseRankings, sparse_of
+from torchrank.rankings.sparse import SparseRankings
+from torchrank.rankings.sparse_forms import from_rankings
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
 
 _FLAT = 10  # times the largest derivative allowed at the end: a curvature that a maximum has more of
@@ -182,7 +183,7 @@ class PlackettLuceRegression(KeepsPrecision):
             if dense.ndim != 2:
                 raise ValueError(f"X has shape {tuple(dense.shape)}; expected one matrix (rankings, items)")
             refuse_batches(dense.meaning, "missing")
-            rankings = sparse_of(dense)
+            rankings = from_rankings(dense, "X")
         rankings.refuse_ties("X", UNTIED)
         return rankings
 

@@ -8,12 +8,13 @@ from torchrank.ops.completeness import refuse_unranked
 from torchrank.ops.kendall_matrix import Counting, Side, kendall_matrix
 from torchrank.ops.pair_counts import METHODS, WORKSPACE
 from torchrank.ops.quantities import Quantity
-from torchrank.ops.rank import REMEDY, Pair, refusing_unranked
+from torchrank.ops.rank import REMEDY, Pair, SparsePair, refusing_unranked
+from torchrank.ops.sparse_matrix import sparse_matrix
 from torchrank.rankings.validate import check_choice, check_workspace
 
 
 def all_pairs(
-    pair: Pair,
+    pair: Pair | SparsePair,
     quantity: Quantity,
     *,
     method: str,
@@ -40,19 +41,24 @@ def all_pairs(
             f"missing={word!r} gives expected signs, not counts: use missing='pairwise', "
             "or for distances tie_penalty=0.25"
         )
-    untied = None
+    if dtype is None:
+        dtype = torch.promote_types(pair.dtype, torch.float32) if quantity.name == "distance" else pair.dtype
+    missing = words.copy().pop() if not partial else "interleaving" if "interleaving" in words else "topk"
+    counting = Counting(missing, method, workspace, bool(progress))
+    if lam is not None:
+        lam = lam.to(pair.X.ranks.device, torch.float64, non_blocking=True)
+    if isinstance(pair, SparsePair):
+        lam = None if lam is None else lam.expand(1)
+        result = sparse_matrix(pair.X, pair.Y, quantity, dtype, counting, lam)
+        return pair.without_gradient(result[:, 0])
     if words == {"raise"}:
-        untied = _refuse_unranked(pair)
+        counting = counting._replace(untied=_refuse_unranked(pair))
     elif "raise" in words:
         for side, name in zip(pair.sides(), "XY", strict=False):
             refusing_unranked(side, name, REMEDY)
     one, two, shape = _expected_sides(pair) if partial else _sides(pair)
-    missing = words.pop() if not partial else "interleaving" if "interleaving" in words else "topk"
-    if dtype is None:
-        dtype = torch.promote_types(pair.dtype, torch.float32) if quantity.name == "distance" else pair.dtype
     if lam is not None:
-        lam = lam.to(one.ranks.device, torch.float64, non_blocking=True).expand(one.ranks.shape[0])
-    counting = Counting(missing, method, workspace, bool(progress), untied)
+        lam = lam.expand(one.ranks.shape[0])
     result = kendall_matrix(one, two, quantity, dtype, counting, lam)
     return pair.without_gradient(result.reshape(result.shape[0], *shape))
 

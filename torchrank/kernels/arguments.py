@@ -3,7 +3,7 @@
 ARGUMENTS = {
     "scores": """\
 ``(..., m, n)`` scores, one ranking a row: larger = preferred, equal = tied, NaN = unranked. Any real dtype; or
-prepared rankings, :func:`torchrank.rank`.""",
+prepared rankings, :func:`torchrank.rank`; or sparse ones, matrices of ``scipy.sparse`` among them.""",
     "others": """\
 ``(..., m2, n)`` likewise; None means ``X``, and a result that is symmetric bit for bit. Batch dimensions broadcast.""",
     "missing": """\
@@ -20,6 +20,11 @@ Or one of "interleaving" and "topk" for each row, ``(..., m)``, whose batch dime
 scores.""",
     "missing_y": """\
 the same for ``Y``; None means what ``missing`` says, if that is one word. "pairwise" is for both sides.""",
+    "min_common": """\
+fewest items that two rows have to rank both; where there are fewer, the diagonal included, the result is
+``fill_value``. For ``missing="pairwise"`` alone; None asks for none.""",
+    "fill_value": """\
+what stands for rows with fewer common items than ``min_common``: NaN, or any number.""",
     "method": """\
 "auto", "signs", "inversions" or "reference": which engine counts. All give the same result.""",
     "workspace": """\

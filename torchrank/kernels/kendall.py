@@ -1,6 +1,7 @@
 """Kendall kernels, distances and counts between all rankings of two sets."""
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,13 +12,13 @@ from torchrank.kernels.all_pairs import all_pairs
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
-from torchrank.ops.rank import Pair, as_rankings, rankings_of_sides
+from torchrank.ops.rank import Pair, SparsePair, as_rankings, sides_to_count
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.pairs import item_pairs, n_pairs
-from torchrank.rankings.validate import Scores, as_float, check_choice, check_finite
+from torchrank.rankings.validate import Scores, as_float, check_choice, check_count, check_finite, check_number
 
 VARIANTS = ("a", "b")
 
@@ -41,6 +42,9 @@ def kendall_gram(
     variant: str | None = None,
     missing: Missing = None,
     missing_y: Missing = None,
+    min_common: int | None = None,
+    fill_value: float = math.nan,
+    shrink: float = 0.0,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -63,6 +67,11 @@ def kendall_gram(
         variant: {variant}
         missing: {missing}
         missing_y: {missing_y}
+        min_common: {min_common}
+        fill_value: {fill_value}
+        shrink: s at least 0: every entry times c / (c + s), with c items that both rows rank, the diagonal included.
+            This is the usual shrinkage of similarities of users or of items, which trusts those over few common items
+            less (Koren, KDD 2008, section 2.2). For ``missing="pairwise"`` alone.
         method: {method}
         workspace: {workspace}
         progress: {progress}
@@ -73,7 +82,7 @@ def kendall_gram(
 
     Raises:
         ValueError: unranked items with ``missing="raise"``; fewer than two items; shapes, devices or words that do not
-            fit.
+            fit; ``min_common`` or ``shrink`` negative, or without ``missing="pairwise"``.
         TypeError: scores that are not real numbers.
         RuntimeError: ``method`` has no engine on this device; backward through the scores (see below).
 
@@ -83,12 +92,43 @@ def kendall_gram(
         >>> kendall_gram(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).round(3).tolist()
         [[1.0, 0.333], [0.333, 1.0]]
     """
-    pair = rankings_of_sides(X, Y, missing, missing_y, check=False)
-    quantity = Quantity(_variant(variant, pair))
+    pair = sides_to_count(X, Y, missing, missing_y)
+    quantity = Quantity(
+        _variant(variant, pair), **_demands(pair, min_common, fill_value), shrink=_shrinkage(pair, shrink)
+    )
     return pair.origin.wrap(all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0])
 
 
-def _variant(variant: str | None, pair: Pair) -> str:
+def _demands(pair: Pair | SparsePair, min_common: int | None, fill_value: float) -> dict[str, Any]:
+    """What is demanded of common items, checked, as arguments of :class:`Quantity`."""
+    check_number(fill_value, "fill_value")
+    if min_common is None:
+        if not math.isnan(fill_value):
+            raise ValueError(
+                f"fill_value={fill_value} is for rows with fewer than min_common common items; pass min_common too"
+            )
+        return {}
+    check_count(min_common, "min_common", least=0)
+    _check_pairwise(pair, f"min_common={min_common}")
+    return {"min_common": int(min_common), "fill_value": as_float(fill_value)}
+
+
+def _shrinkage(pair: Pair | SparsePair, shrink: float) -> float:
+    check_finite(shrink, "shrink", 0)
+    if shrink:
+        _check_pairwise(pair, f"shrink={shrink}")
+    return as_float(shrink)
+
+
+def _check_pairwise(pair: Pair | SparsePair, what: str) -> None:
+    if pair.X.missing != "pairwise":
+        raise ValueError(
+            f"{what} speaks of items that both rows rank, and missing={pair.X.missing!r} compares all items; "
+            "pass missing='pairwise'"
+        )
+
+
+def _variant(variant: str | None, pair: Pair | SparsePair) -> str:
     """The variant that was asked for, or the default."""
     if variant is None:
         return "a" if any(side.meaning.partial for side in pair.sides()) else "b"
@@ -106,6 +146,8 @@ def kendall_distance(
     normalize: bool = False,
     missing: Missing = None,
     missing_y: Missing = None,
+    min_common: int | None = None,
+    fill_value: float = math.nan,
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
@@ -126,6 +168,8 @@ def kendall_distance(
         normalize: divide by the number of pairs, n(n-1)/2, or by that of commonly ranked items.
         missing: {missing}
         missing_y: {missing_y}
+        min_common: {min_common}
+        fill_value: {fill_value}
         method: {method}
         workspace: {workspace}
         progress: {progress}
@@ -135,12 +179,13 @@ def kendall_distance(
         since counts soon exceed what half precision holds. Rows without two common items have distance 0.
 
     Raises:
-        ValueError, TypeError, RuntimeError: as :func:`kendall_gram`, and for a ``tie_penalty`` negative, infinite or
-            NaN.
+        ValueError, TypeError, RuntimeError: as :func:`kendall_gram`, for a ``tie_penalty`` negative, infinite or NaN,
+            and for ``min_common`` as there.
     """
     check_finite(tie_penalty, "tie_penalty", 0)
-    pair = rankings_of_sides(X, Y, missing, missing_y, check=False)
-    quantity = Quantity("distance", as_float(tie_penalty), bool(normalize))
+    pair = sides_to_count(X, Y, missing, missing_y)
+    demands = _demands(pair, min_common, fill_value)
+    quantity = Quantity("distance", as_float(tie_penalty), bool(normalize), **demands)
     return pair.origin.wrap(all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0])
 
 
@@ -174,7 +219,7 @@ def pair_counts(
     Raises:
         ValueError, TypeError, RuntimeError: as :func:`kendall_gram`.
     """
-    pair = rankings_of_sides(X, Y, missing, check=False)
+    pair = sides_to_count(X, Y, missing)
     classes = all_pairs(
         pair, Quantity("counts"), method=method, workspace=workspace, progress=progress, dtype=torch.int64
     )

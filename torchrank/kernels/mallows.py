@@ -9,7 +9,7 @@ from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.ops.checks import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
-from torchrank.ops.rank import rankings_of_sides
+from torchrank.ops.rank import sides_to_count
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import needs_derivative
 from torchrank.rankings.isolation import isolated
@@ -70,7 +70,7 @@ def mallows_gram(
     check_finite(tie_penalty, "tie_penalty", 0.25)
     concentration = _as_concentration(lam)
     direct = concentration.ndim == 0 and not torch.compiler.is_compiling() and not needs_derivative(concentration)
-    pair = rankings_of_sides(X, Y, missing, missing_y, check=False)
+    pair = sides_to_count(X, Y, missing, missing_y)
     result = all_pairs(
         pair,
         Quantity("mallows" if direct else "distance", as_float(tie_penalty), bool(normalize)),

@@ -28,7 +28,7 @@ from torchrank.ops.weighted_signs import weighted_signs
 from torchrank.rankings.orders import centered_mid_ranks
 
 ITEM_BYTES = 38  # for each item of a row, on either side: one is held while the other is being made
-PAIR_BYTES = 100  # for each pair of rows in a tile
+PAIR_BYTES = 120  # for each pair of rows in a tile
 
 
 class RowKinds(NamedTuple):
@@ -38,82 +38,109 @@ class RowKinds(NamedTuple):
     some_interleaved: bool  # known without a look at values, which would wait for a GPU
 
 
-class PartialRankings(NamedTuple):
-    """Everything the formula needs of each row; ``(b, m, n)`` float64 beside the ranks, ``(b, m)`` without items."""
+class RowSums(NamedTuple):
+    """What the formula needs of each row alone, ``(b, m)`` float64."""
 
-    ranks: Tensor  # int32, -1 = unranked
     n: int  # number of items, those that no row ranks and that have no column included
-    mask: Tensor  # 1 for ranked items
-    above: Tensor  # u: ranked items below an item minus those above
     kinds: RowKinds
+    ranked: Tensor  # k
     scale: Tensor  # 1 / (k + 1), of which u is a multiple to give r in interleaving rows
     against: Tensor  # sum of r over the ranked items: k in top-k rows, and 0 in interleaving ones, as u adds up to 0
     self_kernel: Tensor  # K(R, R), times n(n-1)/2
+
+    def part(self, rows: slice) -> "RowSums":
+        """Those of some rows."""
+        kinds = self.kinds._replace(top=self.kinds.top[:, rows])
+        return RowSums(self.n, kinds, *(part[:, rows] for part in self[2:]))
+
+
+class CommonSums(NamedTuple):
+    """Sums over the items C that both rows rank, ``(b, m, m2)``, integers of any dtype; u and v are those of x and y.
+
+    The last three are not looked at where no row is "interleaving", and may be empty.
+    """
+
+    items: Tensor
+    score: Tensor  # S(C)
+    u: Tensor
+    v: Tensor
+    uv: Tensor
+    v_signed: Tensor  # sum of sign(x_i - x_j) (v_i - v_j) over pairs in C
+    u_signed: Tensor  # sum of sign(y_i - y_j) (u_i - u_j)
+
+
+class PartialRankings(NamedTuple):
+    """Everything the formula needs of each row; ``(b, m, n)`` float64 beside the ranks."""
+
+    ranks: Tensor  # int32, -1 = unranked
+    mask: Tensor  # 1 for ranked items
+    above: Tensor  # u: ranked items below an item minus those above
+    rows: RowSums
+
+
+def row_sums(ranked: Tensor, squares: Tensor, strict: Tensor, kinds: RowKinds, n: int) -> RowSums:
+    """Of rows that rank so many items with this sum of u^2, and order so many pairs of them strictly."""
+    ranked = ranked.to(torch.float64)
+    scale = 1 / (ranked + 1)
+    squares = torch.where(kinds.top, ranked, squares * scale.square())
+    against = torch.where(kinds.top, ranked, 0)
+    return RowSums(n, kinds, ranked, scale, against, strict + (n - ranked) * squares)
 
 
 def partial_rankings(ranks: Tensor, strict: Tensor, kinds: RowKinds, n: int) -> PartialRankings:
     """Prepare dense ranks ``(b, m, columns)`` out of n items, with strict pairs and the kinds of rows, ``(b, m)``."""
     mask = (ranks >= 0).to(torch.float64)
     above = centered_mid_ranks(ranks).to(torch.float64)
-    ranked = mask.sum(dim=-1)
-    scale = 1 / (ranked + 1)
-    squares = torch.where(kinds.top, ranked, above.square().sum(dim=-1) * scale.square())
-    against = torch.where(kinds.top, ranked, 0)
-    return PartialRankings(ranks, n, mask, above, kinds, scale, against, strict + (n - ranked) * squares)
+    rows = row_sums(mask.sum(dim=-1), above.square().sum(dim=-1), strict, kinds, n)
+    return PartialRankings(ranks, mask, above, rows)
 
 
-def expected_signs_product(
+def common_sums(
     x: PartialRankings, y: PartialRankings | None, method: str, workspace: int, progress: bool
-) -> Tensor:
-    """Sum of E E' over pairs of items, n(n-1)/2 times the kernel: ``(b, m, m2)`` float64, symmetric without ``y``."""
+) -> CommonSums:
+    """As products of integers, which are exact, and by counting signs."""
     other = x if y is None else y
-    total = pair_counts(x.ranks, None if y is None else y.ranks, False, method, workspace, progress)[0]
-    sums = _common_sums(x, other)
-    ranked_x, ranked_y = x.mask.sum(dim=-1)[..., :, None], other.mask.sum(dim=-1)[..., None, :]
-    in_neither = x.n - ranked_x - ranked_y + sums.items
-    only_x, only_y = x.against[..., :, None] - sums.r, other.against[..., None, :] - sums.s
-    total = total + in_neither * sums.rs - only_x * only_y
-    half_x = _outside(sums.us, x, other, workspace)
-    if y is not None:
-        return total + half_x + _outside(sums.vr.mT, y, x, workspace).mT
-    total += half_x + half_x.mT
-    total = total.tril(-1) + total.tril(-1).mT  # rounding is not symmetric to the last bit
-    return total + torch.diag_embed(x.self_kernel)
+    score = pair_counts(x.ranks, None if y is None else y.ranks, False, method, workspace, progress)[0]
+    items = x.mask @ other.mask.mT
+    u = x.above @ other.mask.mT
+    v = u.mT if y is None else x.mask @ other.above.mT
+    empty = items.new_empty(0)
+    some_x, some_y = x.rows.kinds.some_interleaved, other.rows.kinds.some_interleaved
+    uv = x.above @ other.above.mT if some_x or some_y else empty
+    v_signed = weighted_signs(x.ranks, other.ranks, workspace) if some_y else empty
+    if y is None:
+        return CommonSums(items, score, u, v, uv, v_signed, v_signed.mT if some_y else empty)
+    u_signed = weighted_signs(other.ranks, x.ranks, workspace).mT if some_x else empty
+    return CommonSums(items, score, u, v, uv, v_signed, u_signed)
 
 
-class _CommonSums(NamedTuple):
-    """Sums over the items C that both rows rank, ``(b, m, m2)``; r and u are of x, s and v the same of y."""
-
-    items: Tensor
-    r: Tensor
-    s: Tensor
-    us: Tensor
-    vr: Tensor
-    rs: Tensor
-
-
-def _common_sums(x: PartialRankings, y: PartialRankings) -> _CommonSums:
-    """As products of integers, which are exact: r is 1 in top-k rows and a multiple of u in interleaving ones."""
-    symmetric = x is y
-    items = x.mask @ y.mask.mT
-    u = x.above @ y.mask.mT
-    v = u.mT if symmetric else x.mask @ y.above.mT
-    uv = x.above @ y.above.mT if x.kinds.some_interleaved or y.kinds.some_interleaved else u  # else not looked at
+def expected_signs_product(x: RowSums, y: RowSums, sums: CommonSums) -> Tensor:
+    """Sum of E E' over pairs of items, n(n-1)/2 times the kernel: ``(b, m, m2)`` float64."""
     top_x, top_y = x.kinds.top[..., :, None], y.kinds.top[..., None, :]
     scale_x, scale_y = x.scale[..., :, None], y.scale[..., None, :]
-    s = torch.where(top_y, items, v * scale_y)
-    us = torch.where(top_y, u, uv * scale_y)
-    r = s.mT if symmetric else torch.where(top_x, items, u * scale_x)
-    vr = us.mT if symmetric else torch.where(top_x, v, uv * scale_x)
-    return _CommonSums(items, r, s, us, vr, torch.where(top_x, s, us * scale_x))
+    some_x, some_y = x.kinds.some_interleaved, y.kinds.some_interleaved
+    items, u, v = (part.to(torch.float64) for part in (sums.items, sums.u, sums.v))
+    # r is 1 in top-k rows and a multiple of u in interleaving ones; s is the same of y.
+    s = torch.where(top_y, items, v * scale_y) if some_y else items
+    us = torch.where(top_y, u, sums.uv * scale_y) if some_y else u
+    r = torch.where(top_x, items, u * scale_x) if some_x else items
+    vr = torch.where(top_x, v, sums.uv * scale_x) if some_x else v
+    rs = torch.where(top_x, s, us * scale_x) if some_x else s
+    in_neither = x.n - x.ranked[..., :, None] - y.ranked[..., None, :] + items
+    total = sums.score + in_neither * rs - (x.against[..., :, None] - r) * (y.against[..., None, :] - s)
+    half_x = us - _within(sums.v_signed, scale_y, top_y) if some_y else us
+    half_y = vr - _within(sums.u_signed, scale_x, top_x) if some_x else vr
+    return total + half_x + half_y
 
 
-def _outside(us: Tensor, x: PartialRankings, y: PartialRankings, workspace: int) -> Tensor:
-    """Sum over C of r' a: the items of I below i minus those above, less the same count within C, times r'.
+def mirrored(product: Tensor, x: RowSums) -> Tensor:
+    """The product of rows with themselves, the upper half from the lower: rounding is not symmetric to the last bit."""
+    return product.tril(-1) + product.tril(-1).mT + torch.diag_embed(x.self_kernel)
 
-    Within C the counts add up to nothing where r' is the same for all items, which it is in top-k rows.
+
+def _within(signed: Tensor, scale: Tensor, top: Tensor) -> Tensor:
+    """Sum over C of r' times the items of C below i minus those above; 0 in top-k rows, where r' is the same for all.
+
+    What is left of all items of I are those outside C.
     """
-    if not y.kinds.some_interleaved:
-        return us
-    within = weighted_signs(x.ranks, y.ranks, workspace) * y.scale[..., None, :]
-    return us - within.masked_fill_(y.kinds.top[..., None, :], 0)
+    return (signed * scale).masked_fill_(top, 0)

@@ -10,7 +10,18 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from torchrank.ops.expected_signs import ITEM_BYTES, PAIR_BYTES, RowKinds, expected_signs_product, partial_rankings
+from torchrank.ops.common_items import common_items, strict_among_common
+from torchrank.ops.expected_signs import (
+    ITEM_BYTES,
+    PAIR_BYTES,
+    PartialRankings,
+    RowKinds,
+    RowSums,
+    common_sums,
+    expected_signs_product,
+    mirrored,
+    partial_rankings,
+)
 from torchrank.ops.memory import explaining_memory
 from torchrank.ops.pair_counts import pair_counts
 from torchrank.ops.quantities import Counts, Quantity, values
@@ -25,8 +36,8 @@ _PART_BYTES = 64  # temporaries for each pair of rows while counts become result
 torch.library.define(
     "torchrank::kendall_matrix",
     "(Tensor x, Tensor strict_x, Tensor? top_x, Tensor? y, Tensor? strict_y, Tensor? top_y, Tensor? lam, "
-    "Tensor? untied, str missing, str name, float tie_penalty, bool normalize, ScalarType dtype, str method, "
-    "int workspace, bool progress) -> Tensor",
+    "Tensor? untied, str missing, str name, float tie_penalty, bool normalize, int min_common, float fill_value, "
+    "float shrink, ScalarType dtype, str method, int workspace, bool progress) -> Tensor",
 )
 
 
@@ -51,6 +62,7 @@ class Counting(NamedTuple):
     workspace: int  # bytes
     progress: bool
     untied: Tensor | None = None  # what is known of both sides, see torchrank.ops.completeness.refuse_unranked
+    n_items: int = 0  # where items that no row ranks have no column; 0 means the columns
 
 
 def kendall_matrix(
@@ -92,6 +104,9 @@ def _body(
     name: str,
     tie_penalty: float,
     normalize: bool,
+    min_common: int,
+    fill_value: float,
+    shrink: float,
     dtype: torch.dtype,
     method: str,
     workspace: int,
@@ -99,9 +114,9 @@ def _body(
 ) -> Tensor:
     one = Side(x, strict_x, top_x)
     two = None if y is None or strict_y is None else Side(y, strict_y, top_y)
-    quantity = _simplest(Quantity(name, tie_penalty, normalize), one, two, missing)
-    result = _fake(x, strict_x, top_x, y, strict_y, top_y, lam, untied, missing, name, tie_penalty, normalize, dtype)
-    count, row_bytes, pair_bytes = _counter(missing, x, quantity)
+    quantity = _simplest(Quantity(name, tie_penalty, normalize, min_common, fill_value, shrink), one, two, missing)
+    result = _empty(name, x, y, dtype)
+    count, row_bytes, pair_bytes = counter(missing, x.shape[2], quantity)
     tiles = plan_tiles(
         tuple(result.shape[1:]), symmetric=y is None, row_bytes=row_bytes, pair_bytes=pair_bytes, room=workspace // 2
     )
@@ -113,7 +128,7 @@ def _body(
         b, r, c = rows.strict.shape[0], rows.strict.shape[1], (columns or rows).strict.shape[1]
         used = row_bytes * b * (r + c) + pair_bytes * b * r * c
         left = counting._replace(workspace=max(workspace // 4, workspace - used))
-        _fill(result, tile, count(rows, columns, quantity, left), quantity, lam, workspace)
+        fill(result, tile, count(rows, columns, quantity, left), quantity, lam, workspace)
     return result
 
 
@@ -130,9 +145,16 @@ def _fake(
     name: str,
     tie_penalty: float,
     normalize: bool,
+    min_common: int,
+    fill_value: float,
+    shrink: float,
     dtype: torch.dtype,
     *counting: object,
 ) -> Tensor:
+    return _empty(name, x, y, dtype)
+
+
+def _empty(name: str, x: Tensor, y: Tensor | None, dtype: torch.dtype) -> Tensor:
     parts = len(Quantity(name).transposed)
     return torch.empty(parts, x.shape[0], x.shape[1], (x if y is None else y).shape[1], dtype=dtype, device=x.device)
 
@@ -154,9 +176,8 @@ def _simplest(quantity: Quantity, x: Side, y: Side | None, missing: str) -> Quan
 Counter = Callable[[Side, Side | None, Quantity, Counting], Counts]
 
 
-def _counter(missing: str, x: Tensor, quantity: Quantity) -> tuple[Counter, int, int]:
-    """What counts a tile, and the bytes it takes for each row of either side and each pair of rows."""
-    n = x.shape[2]
+def counter(missing: str, n: int, quantity: Quantity) -> tuple[Counter, int, int]:
+    """What counts a tile of rankings of n items, and the bytes for each row of either side and each pair of rows."""
     if missing == "pairwise":
         return _pairwise, 48 * n, 56
     if missing in ("topk", "interleaving"):
@@ -166,29 +187,30 @@ def _counter(missing: str, x: Tensor, quantity: Quantity) -> tuple[Counter, int,
 
 def _complete(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -> Counts:
     score, both = _op(x.ranks, None if y is None else y.ranks, quantity.needs_strict, counting)
-    n = x.ranks.shape[2]
-    return Counts(score, x.strict[:, :, None], (y or x).strict[:, None, :], both, n * (n - 1) // 2)
+    return Counts(score, x.strict[:, :, None], (y or x).strict[:, None, :], both, x.ranks.shape[2])
 
 
 def _pairwise(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -> Counts:
-    """Counts over commonly ranked items.
-
-    A pair that y ranks is ordered strictly by y with its ties broken, so the pairs that x orders strictly among those
-    are the ones ordered strictly by x and the tie-broken y.
-    """
-    score, both = _op(x.ranks, None if y is None else y.ranks, True, counting)
+    """Counts over commonly ranked items."""
+    score, both = _op(x.ranks, None if y is None else y.ranks, quantity.needs_strict, counting)
     other = (y or x).ranks
-    strict_x = _op(x.ranks, _break_ties(other), True, counting)[1]
-    strict_y = strict_x.mT if y is None else _op(_break_ties(x.ranks), other, True, counting)[1]
-    common = ((x.ranks >= 0).to(torch.float64) @ (other >= 0).to(torch.float64).mT).to(torch.int64)
-    return Counts(score, strict_x, strict_y, both, common * (common - 1) // 2)
+    common = common_items(x.ranks, other)
+    strict_x = strict_y = score.new_empty(0)
+    if quantity.needs_ties:
+        strict_x = strict_among_common(x.ranks, other, common, counting.method, counting.workspace)
+        strict_y = (
+            strict_x.mT
+            if y is None
+            else strict_among_common(other, x.ranks, common.mT, counting.method, counting.workspace).mT
+        )
+    return Counts(score, strict_x, strict_y, both, common)
 
 
 def _expected(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -> Counts:
     """Expected signs in place of signs: the convolution kernel and its self-kernels, times the number of pairs."""
-    n = x.ranks.shape[2]
+    n = counting.n_items or x.ranks.shape[2]
 
-    def prepared(side: Side):
+    def prepared(side: Side) -> PartialRankings:
         assert side.top is not None
         # Known without a look at values, which would wait for a GPU.
         kinds = RowKinds(side.top, some_interleaved=counting.missing == "interleaving")
@@ -196,25 +218,23 @@ def _expected(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -
 
     one = prepared(x)
     two = None if y is None else prepared(y)
-    product = expected_signs_product(one, two, counting.method, counting.workspace, counting.progress)
-    self_y = (one if two is None else two).self_kernel
-    return Counts(product, one.self_kernel[:, :, None], self_y[:, None, :], product.new_empty(0), n * (n - 1) // 2)
+    sums = common_sums(one, two, counting.method, counting.workspace, counting.progress)
+    product = expected_signs_product(one.rows, (two or one).rows, sums)
+    return expected_counts(one.rows, None if two is None else two.rows, product)
+
+
+def expected_counts(x: RowSums, y: RowSums | None, product: Tensor) -> Counts:
+    """Products of expected signs, and of those with themselves, in place of counts."""
+    product = mirrored(product, x) if y is None else product
+    self_y = (y or x).self_kernel
+    return Counts(product, x.self_kernel[:, :, None], self_y[:, None, :], product.new_empty(0), x.n)
 
 
 def _op(x: Tensor, y: Tensor | None, strict: bool, counting: Counting) -> tuple[Tensor, Tensor]:
     return pair_counts(x, y, strict, counting.method, counting.workspace, counting.progress, counting.untied)
 
 
-def _break_ties(ranks: Tensor) -> Tensor:
-    """The same rankings with ties broken by item index; unranked items stay so."""
-    order = ranks.argsort(dim=-1, stable=True)
-    positions = torch.arange(ranks.shape[-1], dtype=torch.int32, device=ranks.device).expand(ranks.shape)
-    unranked = ranks < 0  # they sort first
-    untied = torch.empty_like(ranks).scatter_(-1, order, positions) - unranked.sum(-1, keepdim=True, dtype=torch.int32)
-    return untied.masked_fill_(unranked, -1)
-
-
-def _fill(result: Tensor, tile: Tile, counts: Counts, quantity: Quantity, lam: Tensor | None, workspace: int) -> None:
+def fill(result: Tensor, tile: Tile, counts: Counts, quantity: Quantity, lam: Tensor | None, workspace: int) -> None:
     """Turn the counts of a tile into results, part by part."""
     most = max(1, workspace // 4 // _PART_BYTES)
     most = min(most, _PART) if result.device.type == "cpu" else most

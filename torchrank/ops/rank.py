@@ -12,8 +12,9 @@ from torchrank.rankings.arrays import Origin, is_data_set, is_sparse_matrix
 from torchrank.rankings.derivatives import KENDALL, needs_derivative, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MISSING, Missing, meaning_of
-from torchrank.rankings.prepared import Rankings
-from torchrank.rankings.sparse import SparseRankings, from_sparse_matrix
+from torchrank.rankings.prepared import Prepared, Rankings
+from torchrank.rankings.sparse import SparseRankings
+from torchrank.rankings.sparse_forms import from_rankings, from_sparse_matrix
 from torchrank.rankings.validate import Scores, as_scores, check_sides, joint_dtype, real_dtype
 
 REMEDY = (
@@ -129,8 +130,8 @@ def sparse_rankings(
     if is_data_set(X):
         return with_weights(sparse_rankings(X.scores, name, missing=missing, legal=legal, word=word), X.weights)
     if not isinstance(X, SparseRankings):
-        X, missing = from_sparse_matrix(X, name, "raise" if missing is None else missing), None
-    return X.meant(missing, legal, word)
+        X, missing = from_sparse_matrix(X, name), "raise" if missing is None else missing
+    return X.meant(missing, legal, word, name)
 
 
 def is_sparse(X: Any) -> bool:
@@ -187,14 +188,29 @@ class Pair(NamedTuple):
         return without_gradient(result, *(side.scores for side in self.sides()), what=what)
 
 
+class SparsePair(NamedTuple):
+    """The same of sparse rankings, unranked items of which are no error."""
+
+    X: SparseRankings
+    Y: SparseRankings | None
+    dtype: torch.dtype
+    origin: Origin
+
+    def sides(self) -> tuple[SparseRankings, ...]:
+        """Both, or X alone."""
+        return (self.X,) if self.Y is None else (self.X, self.Y)
+
+    def without_gradient(self, result: Tensor) -> Tensor:
+        """As :meth:`Pair.without_gradient`."""
+        return without_gradient(result, *(side.scores for side in self.sides()))
+
+
 def rankings_of_sides(
     X: Scores,
     Y: Scores | None,
     missing: Missing = "raise",
     missing_y: Missing = None,
     remedy: str = REMEDY,
-    *,
-    check: bool = True,
 ) -> Pair:
     """The two sides of a Gram matrix; ``missing_y=None`` takes for Y what ``missing`` says of X, if that is one word.
 
@@ -203,21 +219,56 @@ def rankings_of_sides(
             broadcast, words that do not go together.
         TypeError: as :func:`as_rankings`.
     """
-    x = as_rankings(X, "X", missing=missing, remedy=remedy, check=check)
+    sides = _sides(X, Y, missing, missing_y, remedy, check=True, keep=False)
+    assert isinstance(sides, Pair)
+    return sides
+
+
+def sides_to_count(X: Scores, Y: Scores | None, missing: Missing, missing_y: Missing = None) -> Pair | SparsePair:
+    """The same, sparse where one of the two is; what is left to check is whether "raise" holds.
+
+    Raises:
+        ValueError, TypeError: as :func:`rankings_of_sides`; a batch beside sparse rankings.
+    """
+    return _sides(X, Y, missing, missing_y, REMEDY, check=False, keep=True)
+
+
+def _sides(
+    X: Any, Y: Any, missing: Missing, missing_y: Missing, remedy: str, *, check: bool, keep: bool
+) -> Pair | SparsePair:
+    def one(side: Any, name: str, said: Missing, word: str) -> Rankings | SparseRankings:
+        if keep and is_sparse(side):
+            sparse = sparse_rankings(side, name, missing=said, word=word)
+            return sparse.dense() if sparse.missing == "raise" else sparse
+        return as_rankings(side, name, missing=said, remedy=remedy, check=check, word=word)
+
+    x = one(X, "X", missing, "missing")
     if Y is None:
         if missing_y is not None:
             raise ValueError("missing_y is for Y, which is None: X is compared with itself, and missing speaks of it")
-        return Pair(x, None, x.result_dtype, x.origin)
-    if missing_y is None and not isinstance(Y, Rankings):
-        if x.meaning.topk is not None:
-            raise ValueError("missing has a word for each row of X; pass missing_y, one word or one for each row of Y")
-        missing_y = x.missing
-    y = as_rankings(Y, "Y", missing=missing_y, remedy=remedy, check=check, word="missing_y")
-    check_sides(x.ranks, y.ranks)
-    if x.missing != y.missing and "pairwise" in (x.missing, y.missing):
-        raise ValueError(
-            f"missing={x.missing!r} for X and {y.missing!r} for Y do not go together: 'pairwise' compares items that "
-            "both rank, so it is for both sides"
-        )
-    origin = x.origin.joint(y.origin)
-    return Pair(x, y, joint_dtype(x.dtype, y.dtype, origin), origin)
+        y, origin = None, x.origin
+    else:
+        if missing_y is None and not isinstance(Y, Prepared):
+            if x.meaning.topk is not None:
+                raise ValueError(
+                    "missing has a word for each row of X; pass missing_y, one word or one for each row of Y"
+                )
+            missing_y = x.missing
+        y = one(Y, "Y", missing_y, "missing_y")
+        check_sides((x.shape, y.shape), (x.ranks.device, y.ranks.device))
+        if x.missing != y.missing and "pairwise" in (x.missing, y.missing):
+            raise ValueError(
+                f"missing={x.missing!r} for X and {y.missing!r} for Y do not go together: 'pairwise' compares items "
+                "that both rank, so it is for both sides"
+            )
+        origin = x.origin.joint(y.origin)
+    dtype = joint_dtype(x.dtype, None if y is None else y.dtype, origin)
+    if isinstance(x, Rankings) and not isinstance(y, SparseRankings):
+        return Pair(x, y, dtype, origin)
+    return SparsePair(_held_by_items(x, "X"), None if y is None else _held_by_items(y, "Y"), dtype, origin)
+
+
+def _held_by_items(side: Rankings | SparseRankings, name: str) -> SparseRankings:
+    if isinstance(side, SparseRankings):
+        return side
+    return from_rankings(refusing_unranked(side, name, REMEDY), name)

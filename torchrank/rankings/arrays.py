@@ -3,11 +3,19 @@
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
+
+
+class SparseMatrix(Protocol):
+    """A matrix of ``scipy.sparse``, which need not be imported to take one."""
+
+    def tocoo(self) -> Any:
+        """Row, column and value of each stored entry."""
+
 
 Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for NumPy, tensor for tensor
 
@@ -99,13 +107,6 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
     return values, Origin(numpy=False)
 
 
-def is_sparse_matrix(X: object) -> bool:
-    """Whether this is a matrix of ``scipy.sparse`` or a sparse tensor."""
-    if isinstance(X, Tensor):
-        return X.layout != torch.strided and not X.is_nested
-    return hasattr(X, "nnz") and hasattr(X, "tocoo")
-
-
 def is_data_set(X: object) -> bool:
     """Whether this is a data set of rankings, :class:`torchrank.datasets.RankingData`, whose scores count."""
     return hasattr(X, "scores") and hasattr(X, "weights") and not hasattr(X, "__array__")  # unlike a data frame
@@ -142,6 +143,13 @@ def as_array(values: Any, name: str, expected: str = _NUMBERS) -> Any:
         return array
     except ValueError as error:
         raise ValueError(f"{name} does not hold {expected} ({error})") from None
+
+
+def is_sparse_matrix(X: object) -> bool:
+    """Whether this is a matrix of ``scipy.sparse`` or a sparse tensor."""
+    if isinstance(X, Tensor):
+        return X.layout != torch.strided and not X.is_nested
+    return hasattr(X, "nnz") and hasattr(X, "tocoo")
 
 
 def refuse_masks(values: Any, name: str) -> None:

@@ -4,15 +4,15 @@ import torch
 from torch import Tensor
 
 from torchrank.rankings.arrays import as_tensor
-from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.prepared import Prepared, Rankings
 
 
 def check_tensor(value: object, name: str, *, rankings: bool = False) -> Tensor:
     """Raise unless ``value`` is a dense tensor of real numbers, or ``rankings``, of which the ranks come back."""
-    if isinstance(value, Rankings):
-        if not rankings:
-            raise TypeError(f"{name} are prepared rankings, which are no features; pass a tensor")
+    if isinstance(value, Rankings) and rankings:
         return value.ranks
+    if isinstance(value, Prepared):
+        raise TypeError(f"{name} are prepared rankings, which are no features; pass a tensor")
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} is {type(value).__name__}; expected a tensor (torchrank.estimators take arrays)")
     return as_tensor(value, name)[0]

@@ -23,29 +23,29 @@ def as_indices(values: Matrix, name: str, scores: Tensor) -> Tensor:
     return index.to(scores.device, torch.int64)
 
 
-def checked_shape(shape: Any, row: Tensor, item: Tensor) -> tuple[int, int]:
-    """Numbers of rankings and of items, indices checked against them."""
-    m, n = shape
+def check_shape(m: Any, n: Any, rows: Tensor | None, items: Tensor) -> None:
+    """Check numbers of rankings and of items, and indices against them; None where rows are known to be right."""
     check_count(m, "shape[0]", least=0)
     check_count(n, "n_items", least=0)
     if n < 2:
         raise ValueError(f"there are {n} item(s); ranking needs at least 2 items")
-    for index, most, name in ((row, m, "rows"), (item, n, "items")):
+    for index, most, name in ((rows, m, "rows"), (items, n, "items")):
+        if index is None:
+            continue
         wrong = (index < 0) | (index >= most)
         if bool(wrong.any()):
             place = int(wrong.nonzero()[0])
             raise ValueError(f"{name} has {int(index[place])} at {place}; expected an index from 0 to {most - 1}")
-    return int(m), int(n)
 
 
-def refuse_repeated(row: Tensor, item: Tensor, n: int) -> None:
+def refuse_repeated(row: Tensor, item: Tensor) -> None:
     """Raise where a row has an item twice."""
-    key = (row * n + item).sort().values if len(row) and (int(row.max()) + 1) * n < 2**63 else None
-    if key is None:
-        return
-    twice = (key[1:] == key[:-1]).nonzero()
+    by_item = item.argsort(stable=True)
+    order = by_item[row[by_item].argsort(stable=True)]
+    row, item = row[order], item[order]
+    twice = ((row[1:] == row[:-1]) & (item[1:] == item[:-1])).nonzero()
     if len(twice):
-        row_index, item_index = divmod(int(key[twice[0, 0]]), n)
+        row_index, item_index = int(row[twice[0, 0]]), int(item[twice[0, 0]])
         raise ValueError(f"item {item_index} is there twice in row {row_index}; each item has one place in a ranking")
 
 
@@ -79,7 +79,11 @@ def flat_orders(orders: Sequence[Any]) -> tuple[Tensor, Tensor]:
         raise TypeError(f"orders has dtype {flat.dtype}; expected integer item indices, from 0 on")
     listed = torch.from_numpy(flat.astype(np.int64))
     if bool((listed == -1).any()):
-        table = as_orders(orders, "orders", None)
-        ranked = table >= 0
-        return ranked.sum(-1), table[ranked]
+        return flat_table(as_orders(orders, "orders", None))
     return torch.from_numpy(lengths), listed
+
+
+def flat_table(orders: Tensor) -> tuple[Tensor, Tensor]:
+    """The same of a padded table ``(m, L)``."""
+    ranked = orders >= 0
+    return ranked.sum(-1), orders[ranked]

@@ -1,10 +1,14 @@
 """Pairs of items i < j: their signs, the feature vectors in which the Kendall kernel is a product, and their number."""
 
+from typing import TypeVar
+
 import torch
 from torch import Tensor
 
+Number = TypeVar("Number", int, Tensor)
 
-def n_pairs(n: int) -> int:
+
+def n_pairs(n: Number) -> Number:
     """Pairs of n items."""
     return n * (n - 1) // 2
 

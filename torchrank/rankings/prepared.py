@@ -1,5 +1,6 @@
 """Rankings prepared once: dense ranks, and what is known of them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,8 +14,27 @@ from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.pairs import n_pairs
 
 
+class Prepared(ABC):
+    """Rankings prepared once, held whole or item by item."""
+
+    meaning: Meaning  # of unranked items
+    origin: Origin  # what results come back as
+
+    @property
+    def missing(self) -> str:
+        """What unranked items mean; "interleaving" where there is a word for each ranking, and not all are "topk"."""
+        return self.meaning.word
+
+    @abstractmethod
+    def as_scores(self, dtype: torch.dtype | None = None) -> Tensor:
+        """The ranks as scores ``(m, n)``: larger = preferred, NaN = unranked."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(to_numpy(self.as_scores(torch.float64)), dtype=dtype)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Rankings:
+class Rankings(Prepared):
     """A set of rankings, ranked once and for all; made by :func:`torchrank.rank`.
 
     It is accepted wherever scores are, but where differences of scores count. It has the shape of the scores, can be
@@ -43,11 +63,6 @@ class Rankings:
     def ndim(self) -> int:
         """Number of dimensions."""
         return self.ranks.ndim
-
-    @property
-    def missing(self) -> str:
-        """What unranked items mean; "interleaving" where there is a word for each ranking, and not all are "topk"."""
-        return self.meaning.word
 
     def __len__(self) -> int:
         return len(self.ranks)
@@ -92,9 +107,6 @@ class Rankings:
         if places.ndim == 0:
             return slice(int(places), int(places) + 1) if self.ndim == 2 else int(places)
         return torch.from_numpy(places.copy()).to(self.ranks.device)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(to_numpy(self.as_scores(torch.float64)), dtype=dtype)
 
     def __repr__(self) -> str:
         return f"Rankings(shape={tuple(self.shape)}, missing={self.missing!r}, device={str(self.ranks.device)!r})"
@@ -142,4 +154,4 @@ def said_of(X: object, missing: Missing, otherwise: str) -> Missing:
     """``missing`` as it was said; None leaves it to prepared rankings, and is ``otherwise`` for scores."""
     if missing is not None:
         return missing
-    return X.meaning if isinstance(X, Rankings) and X.missing != "raise" else otherwise
+    return X.meaning if isinstance(X, Prepared) and X.missing != "raise" else otherwise

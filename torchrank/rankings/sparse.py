@@ -8,19 +8,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.arrays import Matrix, Origin, as_tensor, to_numpy
+from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.convert import as_orders
+from torchrank.rankings.derivatives import needs_derivative
 from torchrank.rankings.listed import (
     as_indices,
-    checked_shape,
+    check_shape,
     flat_orders,
+    flat_table,
     is_table,
     ranks_of,
     refuse_repeated,
     starts_of,
 )
-from torchrank.rankings.missing import MISSING, Meaning, Missing, meaning_of
-from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.missing import MISSING, Meaning, Missing, meaning_of, refuse_batches
+from torchrank.rankings.prepared import Prepared, Rankings
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import real_dtype
 
@@ -28,13 +30,14 @@ _MOST_CELLS = 2**31  # of a dense matrix of ranks, 8 GiB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparseRankings:
+class SparseRankings(Prepared):
     """A set of rankings, each of some out of n items, that holds the ranked items only.
 
-    It is accepted wherever scores are. :func:`torchrank.fit_plackett_luce`, :func:`torchrank.kendall_gram` and its
-    relatives work on the ranked items alone; others make a matrix ``(m, n)`` of it, as :meth:`dense` does. Items that
-    are not held are unranked, and ``missing`` says what that means. Matrices of ``scipy.sparse`` and sparse CSR
-    tensors, in which what is not stored is unranked, become such rankings by :func:`torchrank.rank`.
+    It is accepted wherever scores are. :func:`torchrank.kendall_gram`, :func:`torchrank.kendall_distance`,
+    :func:`torchrank.mallows_gram`, :func:`torchrank.pair_counts` and :func:`torchrank.fit_plackett_luce` work on the
+    ranked items alone; others make a matrix ``(m, n)`` of it, as :meth:`dense` does. Items that are not held are
+    unranked, and ``missing`` says what that means. Matrices of ``scipy.sparse`` and sparse CSR tensors, in which what
+    is not stored is unranked, become such rankings by :func:`torchrank.rank`.
     """
 
     starts: Tensor  # (m + 1,) int64: row r holds the places from starts[r] to starts[r + 1]
@@ -45,6 +48,7 @@ class SparseRankings:
     dtype: torch.dtype | None  # of the scores if floating: that of real results
     origin: Origin  # what results come back as
     weights: Tensor | None = None  # (m,) float64 of a data set that has some: how often each ranking was observed
+    scores: Tensor | None = None  # their sum, where a derivative in them may be asked for, and then refused
 
     @classmethod
     def from_triples(
@@ -79,24 +83,25 @@ class SparseRankings:
         if score.ndim != 1:
             raise ValueError(f"scores has shape {tuple(score.shape)}; expected one score for each rating")
         row, item = as_indices(rows, "rows", score), as_indices(items, "items", score)
-        m, n = checked_shape(shape or (_count(row), _count(item)), row, item)
+        m, n = shape or (_count(row), _count(item))
+        check_shape(m, n, row, item)
         dtype = real_dtype(score, origin) if score.is_floating_point() else None
+        total = score.sum() if needs_derivative(score) else None
         score = sortable(score)
         if score.is_floating_point():
             rated = ~score.isnan()
             row, item, score = row[rated], item[rated], score[rated]
+        refuse_repeated(row, item)
         by_item = item.argsort(stable=True)
-        refuse_repeated(row[by_item], item[by_item], n)
         order = by_item[score[by_item].argsort(descending=True, stable=True)]
         order = order[row[order].argsort(stable=True)]
         row, score = row[order], score[order]
         starts = starts_of(torch.bincount(row, minlength=m))
-        above = torch.zeros(
-            len(row), dtype=torch.bool, device=row.device
-        )  # strictly below the one before it in its row
-        above[1:] = (score[1:] != score[:-1]) & (row[1:] == row[:-1])
-        meaning = meaning_of(missing, m, "missing", row.device, MISSING)
-        return cls(starts, item[order], ranks_of(starts, above), n, meaning, dtype, origin)._checked("scores")
+        below = torch.zeros_like(row, dtype=torch.bool)  # strictly, the one before it in its row
+        below[1:] = (score[1:] != score[:-1]) & (row[1:] == row[:-1])
+        meaning = _meaning_of(missing, m, "missing", row.device, MISSING)
+        rankings = cls(starts, item[order], ranks_of(starts, below), n, meaning, dtype, origin, scores=total)
+        return rankings._checked("scores")
 
     @classmethod
     def from_orders(
@@ -119,21 +124,16 @@ class SparseRankings:
         origin = Origin.of(orders)
         if isinstance(orders, Sequence) and not is_table(orders):
             lengths, listed = flat_orders(orders)
-            table = None
+            rows = torch.arange(len(lengths)).repeat_interleave(lengths)
         else:
-            table = as_orders(orders, "orders", n_items)
-            ranked = table >= 0
-            lengths, listed = ranked.sum(-1), table[ranked]
+            lengths, listed = flat_table(as_orders(orders, "orders", n_items))
+            rows = None
         n = _count(listed) if n_items is None else n_items
-        row = torch.arange(len(lengths), device=lengths.device).repeat_interleave(lengths)
-        checked_shape((len(lengths), n), row, listed)
-        if table is None:
-            by_item = listed.argsort(stable=True)
-            refuse_repeated(row[by_item], listed[by_item], n)
-        starts = starts_of(lengths)
-        meaning = meaning_of(missing, len(lengths), "missing", row.device, MISSING)
-        ranks = (starts[1:] - 1).repeat_interleave(lengths) - torch.arange(len(listed), device=row.device)
-        return cls(starts, listed, ranks.to(torch.int32), n, meaning, None, origin)._checked("orders")
+        check_shape(len(lengths), n, rows, listed)
+        if rows is not None:
+            refuse_repeated(rows, listed)
+        meaning = _meaning_of(missing, len(lengths), "missing", listed.device, MISSING)
+        return from_lists(lengths, listed, n, meaning, origin)._checked("orders")
 
     @property
     def shape(self) -> torch.Size:
@@ -144,11 +144,6 @@ class SparseRankings:
     def ndim(self) -> int:
         """2."""
         return 2
-
-    @property
-    def missing(self) -> str:
-        """What unranked items mean; "interleaving" where there is a word for each ranking, and not all are "topk"."""
-        return self.meaning.word
 
     @property
     def lengths(self) -> Tensor:
@@ -186,9 +181,6 @@ class SparseRankings:
             weights=None if self.weights is None else self.weights[chosen],
         )
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(to_numpy(self.dense().as_scores(torch.float64)), dtype=dtype)
-
     def __repr__(self) -> str:
         m, n = self.shape
         return f"SparseRankings(shape=({m}, {n}), ranked={len(self.items)}, missing={self.missing!r})"
@@ -199,14 +191,16 @@ class SparseRankings:
         parts = {name: getattr(self, name).to(device) for name in names}
         return replace(self, **parts)
 
-    def meant(self, missing: Missing, legal: tuple[str, ...] = MISSING, word: str = "missing") -> "SparseRankings":
+    def meant(
+        self, missing: Missing, legal: tuple[str, ...] = MISSING, word: str = "missing", name: str = "X"
+    ) -> "SparseRankings":
         """The same rankings with another word for unranked items; None leaves the one they have."""
         if missing is not None:
-            meaning = meaning_of(missing, len(self), word, self.starts.device, legal)
-            return replace(self, meaning=meaning)._checked("X")
+            meaning = _meaning_of(missing, len(self), word, self.starts.device, legal)
+            return replace(self, meaning=meaning)._checked(name)
         if self.missing not in legal:
             raise ValueError(
-                f"X was ranked with missing={self.missing!r}; pass {word}=, one of {', '.join(map(repr, legal))}"
+                f"{name} was ranked with missing={self.missing!r}; pass {word}=, one of {', '.join(map(repr, legal))}"
             )
         return self
 
@@ -224,14 +218,20 @@ class SparseRankings:
             )
         ranks = torch.full((m, n), -1, dtype=torch.int32, device=self.starts.device)
         ranks[self.rows, self.items] = self.ranks
-        return Rankings(ranks, self.strict_pairs(), self.meaning, self.dtype, self.origin, weights=self.weights)
+        scores = None if self.scores is None else self.scores.expand(m, 1)
+        return Rankings(
+            ranks, self.strict_pairs(), self.meaning, self.dtype, self.origin, weights=self.weights, scores=scores
+        )
+
+    def as_scores(self, dtype: torch.dtype | None = None) -> Tensor:
+        """The ranks as scores ``(m, n)``: larger = preferred, NaN = unranked."""
+        return self.dense().as_scores(dtype)
 
     def strict_pairs(self) -> Tensor:
         """``(m,)`` int64 number of pairs of ranked items that each row does not tie."""
-        lengths, rows = self.lengths, self.rows
-        group = self.starts[:-1].repeat_interleave(lengths) + self.ranks  # a number for each tie group
-        sizes = torch.bincount(group, minlength=len(self.items))
-        tied = torch.zeros_like(lengths).index_add_(0, rows, sizes[group] - 1)
+        lengths = self.lengths
+        sizes, group = self._tie_groups()
+        tied = torch.zeros_like(lengths).index_add_(0, self.rows, sizes[group] - 1)
         return (lengths * (lengths - 1) - tied) // 2
 
     def refuse_ties(self, name: str, remedy: str) -> None:
@@ -242,6 +242,17 @@ class SparseRankings:
             place = int(tied[0])
             first, second = sorted(self.items[place : place + 2].tolist())
             raise ValueError(f"{name} ties items {first} and {second} in row {int(rows[place])}; {remedy}")
+
+    def mid_ranks(self) -> Tensor:
+        """``(N,)`` int64 number of ranked items of its row below each item, minus the number above."""
+        sizes, group = self._tie_groups()
+        below = sizes.cumsum(0)[group] - sizes[group] - self.starts[self.rows]
+        return 2 * below + sizes[group] - self.lengths[self.rows]
+
+    def _tie_groups(self) -> tuple[Tensor, Tensor]:
+        """Sizes of tie groups, those of a row one after the other from its start, and the group of each place."""
+        group = self.starts[self.rows] + self.ranks
+        return torch.bincount(group, minlength=len(self.items)), group
 
     def _checked(self, name: str) -> "SparseRankings":
         """The same; ``ValueError`` where unranked items are refused and there are some."""
@@ -256,39 +267,18 @@ class SparseRankings:
         return self
 
 
-def sparse_of(rankings: Rankings) -> SparseRankings:
-    """Rankings ``(m, n)`` held item by item."""
-    m, n = rankings.shape
-    row, item = (rankings.ranks >= 0).nonzero(as_tuple=True)
-    ranks = rankings.ranks[row, item]
-    order = (row * n + (n - 1 - ranks)).argsort(stable=True)
-    starts = starts_of(torch.bincount(row, minlength=m))
-    return SparseRankings(
-        starts, item[order], ranks[order], n, rankings.meaning, rankings.dtype, rankings.origin, rankings.weights
-    )
+def from_lists(lengths: Tensor, listed: Tensor, n: int, meaning: Meaning, origin: Origin) -> SparseRankings:
+    """Rankings of checked lists of these lengths, most preferred first, their items one list after the other."""
+    starts = starts_of(lengths)
+    last = (starts[1:] - 1).repeat_interleave(lengths)
+    ranks = (last - torch.arange(len(listed), device=listed.device)).to(torch.int32)
+    return SparseRankings(starts, listed, ranks, n, meaning, None, origin)
 
 
-def from_sparse_matrix(X: Any, name: str, missing: Missing) -> SparseRankings:
-    """Rankings of the stored entries of a sparse matrix, zeros among them; what is not stored is unranked.
-
-    Raises:
-        ValueError: other than two dimensions, an entry stored twice, what :class:`SparseRankings` refuses.
-        TypeError: a layout other than COO, CSR or CSC, values that are not real numbers.
-    """
-    if len(X.shape) != 2:
-        raise ValueError(f"{name} has shape {tuple(X.shape)}; expected one sparse matrix (rankings, items)")
-    if isinstance(X, Tensor):
-        if X.requires_grad:
-            X = X.detach()
-        try:
-            coo = X if X.layout == torch.sparse_coo else X.to_sparse_coo()
-        except RuntimeError as error:
-            raise TypeError(f"{name} has layout {X.layout}; pass a sparse CSR or COO tensor ({error})") from None
-        (row, item), values = coo._indices(), coo._values()  # not coalesced: that would add up entries stored twice
-    else:
-        coo = X.tocoo()
-        row, item, values = coo.row, coo.col, coo.data
-    return SparseRankings.from_triples(row, item, values, shape=(X.shape[0], X.shape[1]), missing=missing)
+def _meaning_of(missing: Missing, rows: int, name: str, device: torch.device, legal: tuple[str, ...]) -> Meaning:
+    meaning = meaning_of(missing, rows, name, device, legal)
+    refuse_batches(meaning, name)
+    return meaning
 
 
 def _count(indices: Tensor) -> int:

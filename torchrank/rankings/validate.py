@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor, is_data_set
 from torchrank.rankings.derivatives import on_values
-from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.prepared import Prepared
 
 # Tensors, what NumPy makes an array of, Rankings and SparseRankings, sparse matrices, data frames, RankingData.
 Scores: TypeAlias = Any
@@ -43,7 +43,7 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2, ordinal: bool 
         TypeError: complex, string or date values, other objects, a sparse or a masked array.
         ValueError: fewer than ``least_dims`` dimensions or fewer than two items.
     """
-    if isinstance(X, Rankings):
+    if isinstance(X, Prepared):
         if not ordinal:
             raise TypeError(f"{name} are prepared rankings, which have no differences of scores; pass the scores")
         return X.as_scores(), X.origin
@@ -73,29 +73,28 @@ def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
     if Y is None:
         return ScorePair(x, None, real_dtype(x, origin), origin)
     y, y_origin = as_scores(Y, "Y", ordinal=False)
-    check_sides(x, y)
+    check_sides((x.shape, y.shape), (x.device, y.device))
     origin = origin.joint(y_origin)
     of_x, of_y = (real_dtype(side, origin) if side.is_floating_point() else None for side in (x, y))
     return ScorePair(x, y, joint_dtype(of_x, of_y, origin), origin)
 
 
-def check_sides(x: Tensor, y: Tensor) -> None:
-    """Check the two sides of a Gram matrix ``(..., m, n)`` against each other.
+def check_sides(shapes: tuple[torch.Size, torch.Size], devices: tuple[torch.device, torch.device]) -> None:
+    """Check the shapes ``(..., m, n)`` of the two sides of a Gram matrix, and where they are, against each other.
 
     Raises:
         ValueError: different numbers of items, different devices, batch dimensions that do not broadcast.
     """
-    if x.shape[-1] != y.shape[-1]:
-        raise ValueError(
-            f"X ranks {x.shape[-1]} items and Y ranks {y.shape[-1]}; both must rank the same items, column by column"
-        )
-    if x.device != y.device:
-        raise ValueError(f"X is on {x.device} and Y on {y.device}; move one of them, for example Y.to(X.device)")
+    x, y = shapes
+    if x[-1] != y[-1]:
+        raise ValueError(f"X ranks {x[-1]} items and Y ranks {y[-1]}; both must rank the same items, column by column")
+    if devices[0] != devices[1]:
+        raise ValueError(f"X is on {devices[0]} and Y on {devices[1]}; move one of them, for example Y.to(X.device)")
     try:
-        torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        torch.broadcast_shapes(x[:-2], y[:-2])
     except RuntimeError:
         raise ValueError(
-            f"batch dimensions {tuple(x.shape[:-2])} of X and {tuple(y.shape[:-2])} of Y do not broadcast; "
+            f"batch dimensions {tuple(x[:-2])} of X and {tuple(y[:-2])} of Y do not broadcast; "
             "they follow the rules of torch.cdist"
         ) from None
 
