@@ -59,9 +59,18 @@ from torchrank.label_ranking import (
     rank_clustering_tree,
     rank_tree,
 )
-from torchrank.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture
+from torchrank.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture, fit_mixtures
 from torchrank.ops.rank import rank
-from torchrank.rankings import Rankings, SparseRankings, from_orders, from_positions, to_orders, to_positions
+from torchrank.rankings import (
+    PartialOrders,
+    Rankings,
+    SparseRankings,
+    from_orders,
+    from_positions,
+    from_preferences,
+    to_orders,
+    to_positions,
+)
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name like others
     "AllPairsMajorityVote",
@@ -82,6 +91,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "MultivariateKernel",
     "PairCounts",
     "PairKernel",
+    "PartialOrders",
     "PlackettLuce",
     "PlackettLuceRegression",
     "RankTree",
@@ -97,9 +107,11 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "diffusion_gram",
     "fisher_discriminant",
     "fit_mallows",
+    "fit_mixtures",
     "fit_plackett_luce",
     "from_orders",
     "from_positions",
+    "from_preferences",
     "kemeny",
     "kendall_distance",
     "kendall_features",

@@ -247,12 +247,38 @@ CALLS: dict[str, Call] = {
         scales=True,
         items=False,
     ),
+    "fit_mallows of top lists": Call(
+        lambda X, w: (lambda f: (f.center, f.lam, f.mean_distance))(tr.fit_mallows(X, w, missing="topk")),
+        {"X": PARTIAL, "w": WEIGHTS},
+        ("n", "", ""),
+        half=False,
+    ),
+    "fit_mallows of sub-rankings": Call(
+        lambda X, w: (lambda f: (f.center, f.lam, f.mean_distance))(tr.fit_mallows(X, w, missing="interleaving")),
+        {"X": PARTIAL, "w": WEIGHTS},
+        ("n", "", ""),
+        half=False,
+    ),
     "fit_plackett_luce": Call(lambda X, w: tr.fit_plackett_luce(X, w).logits, {"X": TOTAL, "w": WEIGHTS}, ("n",)),
     # clusters and mixtures
     "KernelKMeans": Call(module(lambda: tr.KernelKMeans(2)), {"X": TIED, "w": WEIGHTS}, ("mm",)),
     "RankingKMeans": Call(module(lambda: tr.RankingKMeans(2)), {"X": TOTAL, "w": WEIGHTS}, ("mm",)),
     "MallowsMixture": Call(
         module(lambda: tr.MallowsMixture(5, 2), "log_prob"), {"X": TOTAL, "w": WEIGHTS}, ("mm", "m")
+    ),
+    "MallowsMixture of sub-rankings": Call(
+        module(lambda: tr.MallowsMixture(5, 2, missing="interleaving", tol=1e-14), "log_prob"),
+        {"X": PARTIAL, "w": WEIGHTS},
+        ("mm", "m"),
+        half=False,
+    ),
+    "fit_mixtures": Call(
+        lambda X, w: (
+            tr.fit_mixtures(lambda k: tr.MallowsMixture(5, k), X, [1, 2], w, generator=seeded()).best.criterion
+        ),
+        {"X": TOTAL, "w": WEIGHTS},
+        ("",),
+        scales=True,
     ),
     "KernelMallowsMixture": Call(
         module(lambda: tr.KernelMallowsMixture(5, 2), "log_prob"), {"X": TOTAL, "w": WEIGHTS}, ("mm", "m")
@@ -467,6 +493,8 @@ EXEMPT = {
     "SparseRankings": "stands in for scores; tests/rankings/test_sparse.py and tests/kernels/test_sparse.py",
     "pair_weights": "takes a number for each item; tests/kernels/test_weighted.py",
     "rank": "gives what others take; tests/rankings/test_prepared.py",
+    "PartialOrders": "made by from_preferences",
+    "from_preferences": "gives what others take; tests/rankings/test_partial_orders.py",
     "ConditionalSplit": "splits edges by number; tests/conditional/test_splits.py",
     "check_leakage": "compares edges by number; tests/conditional/test_splits.py",
     "bootstrap_stability": _ARGUMENTS,

@@ -99,3 +99,30 @@ def test_warns_and_refuses():
         MallowsMixture().fit(np.zeros((3, 4)))
     with pytest.raises(ValueError, match="dimension is missing"):
         KernelGaussianMixture(kernel=torchrank.MallowsKernel()).fit(X)
+
+
+def test_criteria_are_those_of_the_module():
+    X, weights = two_groups(), np.random.default_rng(3).integers(1, 4, 40)
+    for model in MODELS:
+        fitted = clone(model).fit(X, sample_weight=weights)
+        for name in ("aic", "bic"):
+            assert fitted.criterion(X, weights, name) == fitted.model_.criterion(X, weights.astype(float), name)
+            assert getattr(fitted, name)(X, sample_weight=weights) == fitted.criterion(X, weights, name)
+        assert fitted.aic(X, weights) < fitted.bic(X, weights)
+        with pytest.raises(ValueError, match="name='dic' is unknown"):
+            fitted.criterion(X, name="dic")
+
+
+@pytest.mark.parametrize("missing", ["topk", "interleaving"])
+def test_partial_rankings(missing):
+    X = two_groups()
+    X[X < 2] = np.nan
+    X[0] = [1.0, 1.0, 0.0, np.nan, np.nan, 0.0]
+    model = MallowsMixture(2, missing=missing, ties="unknown", random_state=0).fit(X)
+    module = torchrank.MallowsMixture(6, 2, missing=missing, ties="unknown")
+    module.load_state_dict(model.model_.state_dict())
+    np.testing.assert_array_equal(model.score_samples(X), module.log_prob(X))
+    assert model.bic(X) == module.bic(X)
+    np.testing.assert_array_equal(model.labels_, module.predict(X))
+    with pytest.raises(ValueError, match="pass missing='topk' or 'interleaving'"):
+        MallowsMixture(2).fit(X)

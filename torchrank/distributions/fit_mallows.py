@@ -8,15 +8,35 @@ from torch import Tensor
 from torchrank._repr import short_repr
 from torchrank._warnings import warn
 from torchrank.aggregation.kemeny import kemeny
+from torchrank.distributions.agreeing import N_SAMPLES
 from torchrank.distributions.mallows import COMPLETE, UNTIED
 from torchrank.distributions.mallows_law import MOST_LAM, lam_of_mean_distance, log_partition, variance_distance
+from torchrank.distributions.partial_fit import Problem, search
+from torchrank.distributions.partial_rows import TIES, PartialRows, partial_rows
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.validate import Scores, as_scores, as_weights, check_positive, refuse_ties
+from torchrank.rankings.missing import Missing
+from torchrank.rankings.pairs import n_pairs
+from torchrank.rankings.partial_orders import PartialOrders
+from torchrank.rankings.validate import (
+    Scores,
+    as_scores,
+    as_weights,
+    check_choice,
+    check_count,
+    check_generator,
+    check_positive,
+    refuse_ties,
+)
+
+REMEDY = (
+    "Mallows rankings are complete: pass missing='topk' if unranked items are below all ranked ones, or "
+    "'interleaving' if they may be anywhere"
+)
+TIED = "pass ties='unknown' if any order of tied items agrees with the row, or break the ties"
 
 
 class MallowsFit(NamedTuple):
@@ -25,88 +45,202 @@ class MallowsFit(NamedTuple):
     center: Matrix  # (..., n) scores of the center
     lam: Matrix  # (...) concentration, at least 0
     standard_error: Matrix  # (...) of lam, the center taken as known
-    mean_distance: Matrix  # (...) weighted mean of discordant pairs with the center
+    mean_distance: Matrix  # (...) weighted mean of discordant pairs with the center, expected where rows leave it open
     log_likelihood: Matrix  # (...) of the weighted rankings
     optimal: Matrix  # (...) bool: whether no center is proven to be better
+    objective: Matrix  # (..., steps + 1) log-likelihood at the start of a search and after its steps; else (..., 0)
+    n_iter: Matrix  # (...) int64 steps of the search for a center, 0 where there is a formula
+    converged: Matrix  # (...) bool: whether it ended before ``max_iter``
+    effective_samples: Matrix  # (...) samples that count, least over rows; infinite where nothing is sampled
 
     __repr__ = short_repr
 
 
 @isolated
 def fit_mallows(
-    X: Scores,
+    X: Scores | PartialOrders,
     weights: Matrix | None = None,
     *,
+    missing: Missing = None,
+    ties: str = "raise",
     center: Scores | None = None,
     max_lam: float = MOST_LAM,
     time_limit: float = 60.0,
+    n_samples: int = N_SAMPLES,
+    max_iter: int = 100,
+    generator: torch.Generator | None = None,
 ) -> MallowsFit:
-    r"""Fit a Mallows distribution to rankings.
+    r"""Fit a Mallows distribution to rankings, complete or partial.
 
-    The best center is Kemeny's ranking whatever the concentration, and the best concentration solves
+    The best center of complete rankings is Kemeny's ranking whatever the concentration, and the best concentration
+    solves
 
     .. math:: \operatorname{E}_\lambda n_d = \bar d
 
     where :math:`\bar d` is the weighted mean distance from the center (Fligner and Verducci, J. R. Stat. Soc. B 48(3),
     1986). It is 0 where the mean distance is n(n-1)/4 or more.
 
+    A partial ranking stands for all total rankings that agree with it, and its probability is the sum of theirs.
+
+    * Groups of items without an order inside, as top-k lists (the unlisted items are a group below) and ties of unknown
+      order. Pairs of items of different groups are independent of those within, so that
+
+      .. math:: \log P = -\lambda\, n_d + \sum_g \log Z_{|g|}(\lambda) - \log Z_n(\lambda)
+
+      with discordant pairs of different groups only. The fit is exact for any number of items: the best center is
+      Kemeny's ranking of the pairs that are ordered, and the best concentration solves the equation above, in which the
+      expected pairs within groups are subtracted on the left.
+    * Partial orders of any other kind, as sub-rankings and comparisons of pairs. Here the center and the concentration
+      are found by steps of expectation-maximization (Lu and Boutilier, JMLR 15, 2014), and by moves of single items;
+      that no other center is better is not proven. Sums over agreeing rankings are exact, by dynamic programming over
+      sets of items, where a row leaves at most 16,384 sets to go through: always for up to 14 items, and for up to 20
+      where enough is ordered.
+    * Beyond that sums are estimated from ``n_samples`` rankings a row that the sampler AMP of Lu and Boutilier draws
+      around the center, weighted by Mallows probability over chance of being drawn. Estimates of the probability of a
+      row are unbiased, with a relative error of about one over the root of the samples that count. No moves of items
+      are tried then, and a search may end at a center that is worse than its neighbors by less than this error.
+
     Args:
-        X: ``(..., m, n)`` scores without ties, one ranking a row: larger = preferred, all items ranked.
+        X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, NaN = unranked. Or comparisons of pairs, as
+            :func:`torchrank.from_preferences` prepares them, of which all that follows is used.
         weights: ``(..., m)`` at least 0; None means 1 each. Weighing a row is the same as repeating it. Batch
             dimensions broadcast with those of ``X``: weights ``(k, m)`` of one set of rankings give k fits.
-        center: ``(..., n)`` scores of a given center; None for Kemeny's ranking.
+        missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.
+
+            * "raise": an error.
+            * "interleaving": anything. The items of a row were ranked among themselves (a sub-ranking).
+            * "topk": less preferred than all ranked items.
+
+            Or one of the last two for each ranking, ``(..., m)``.
+        ties: "raise", an error; or "unknown": tied items were not told apart, any order of them agrees.
+        center: ``(..., n)`` scores of a given center; None for the best one.
         max_lam: largest concentration, greater than 0. Rankings that all agree with the center have no finite maximum.
-        time_limit: seconds for the center; see :func:`torchrank.kemeny`.
+        time_limit: seconds for the center, or each center of a search; see :func:`torchrank.kemeny`.
+        n_samples: sampled rankings for each row, where sums are not exact.
+        max_iter: most steps of a search for a center.
+        generator: source of the samples; None is torch's own.
 
     Returns:
         :class:`MallowsFit`: float64, but the center in the dtype of the scores if floating; arrays for NumPy input.
-        ``optimal`` is False for a center that was given. Standard errors and log-likelihood count a weight as so many
-        rankings.
+        ``optimal`` is False for a center that was given or searched for. Standard errors and log-likelihood count a
+        weight as so many rankings.
 
     Raises:
-        ValueError: ties, unranked items, weights that are negative, not finite or all 0, shapes that do not fit.
+        ValueError: ties, unranked items that ``ties`` and ``missing`` do not allow, batch dimensions of sub-rankings,
+            weights that are negative, not finite or all 0, shapes that do not fit.
         TypeError: scores or weights that are not real numbers.
 
     Warns:
-        RuntimeWarning: a concentration was cut at ``max_lam``.
+        RuntimeWarning: a concentration was cut at ``max_lam``; hardly one of the samples of a row counts.
+        ConvergenceWarning: ``max_iter`` was not enough.
 
     Example:
         >>> X = np.array([[3.0, 2.0, 1.0]] * 3 + [[3.0, 1.0, 2.0]])
         >>> round(float(fit_mallows(X).lam), 4)
         2.0717
+        >>> ballots = np.array([[2.0, 1.0, np.nan, np.nan]] * 3 + [[np.nan, 1.0, np.nan, np.nan]])
+        >>> round(float(fit_mallows(ballots, missing="topk").lam), 4)
+        2.0596
     """
     check_positive(max_lam, "max_lam")
-    rankings = as_rankings(X, missing="raise", remedy=COMPLETE)
-    origin, n = rankings.origin, rankings.shape[-1]
-    weight = as_weights(weights, rankings.ranks).detach()
-    refuse_ties(rankings.ranks, "X", UNTIED)
-    if center is None:
+    check_choice(ties, "ties", TIES)
+    check_count(n_samples, "n_samples", 2)
+    check_count(max_iter, "max_iter", 1)
+    check_generator(generator)
+    rows = partial_rows(
+        X, missing, remedy=REMEDY, check=lambda ranks: None if ties == "unknown" else refuse_ties(ranks, "X", TIED)
+    )
+    n = rows.weak.shape[-1]
+    weight = as_weights(weights, rows.weak.ranks).detach()
+    middle = None if center is None else _given_center(center, n)
+    if bool((rows.general & (weight > 0)).any()):
+        source = "cpu" if generator is None else generator.device
+        seed = int(torch.randint(2**62, (), generator=generator, device=source))
+        fit = _searched(rows, weight, middle, max_lam, time_limit, n_samples, max_iter, seed)
+    else:
+        fit = _closed_form(rows, weight, middle, max_lam, time_limit)
+    _warn_of_cap(fit.lam, fit.mean_distance, max_lam)
+    lam, mean = (not_followed(value, X, weights, by="fit_mallows") for value in (fit.lam, fit.mean_distance))
+    return MallowsFit(*map(rows.origin.wrap, fit._replace(lam=lam, mean_distance=mean)))
+
+
+def _given_center(center: Scores, n: int) -> Tensor:
+    middle, _ = as_scores(center, "center", least_dims=1)
+    if middle.shape[-1] != n:
+        raise ValueError(f"center ranks {middle.shape[-1]} items and X ranks {n}")
+    places, _ = dense_ranks(middle[..., None, :], COMPLETE, "center")
+    refuse_ties(places, "center", UNTIED)
+    return middle
+
+
+def _closed_form(
+    rows: PartialRows, weight: Tensor, middle: Tensor | None, max_lam: float, time_limit: float
+) -> MallowsFit:
+    """The fit of weak orders, of which complete rankings are the finest."""
+    rankings, n = rows.weak, rows.weak.shape[-1]
+    if middle is None:
         central = kemeny(rankings, weight, time_limit=time_limit)
         middle, optimal = torch.as_tensor(central.scores), torch.as_tensor(central.optimal)
     else:
-        middle, _ = as_scores(center, "center", least_dims=1)
-        if middle.shape[-1] != n:
-            raise ValueError(f"center ranks {middle.shape[-1]} items and X ranks {n}")
-        places, _ = dense_ranks(middle[..., None, :], COMPLETE, "center")
-        refuse_ties(places, "center", UNTIED)
         optimal = None
     distance = torch.as_tensor(kendall_distance(rankings.in_float64(), middle[..., None, :].to(torch.float64))).squeeze(
         -1
     )
+    distance = distance - (n_pairs(n) - rankings.strict) / 4  # pairs within groups count a quarter each
     total = weight.sum(dim=-1)
     mean = (weight * distance).sum(dim=-1) / total
-    lam = lam_of_mean_distance(mean, n, max_lam)
-    _warn_of_cap(lam, mean, max_lam)
-    lam, mean = (not_followed(value, X, weights, by="fit_mallows") for value in (lam, mean))
-    fit = MallowsFit(
+    groups = (weight[..., None] * rows.groups).sum(dim=-2) / total[..., None]
+    lam = lam_of_mean_distance(mean, n, max_lam, groups=groups)
+    return MallowsFit(
         center=middle,
         lam=lam,
-        standard_error=(total * variance_distance(lam, n)).rsqrt(),
+        standard_error=(total * variance_distance(lam, n, groups)).rsqrt(),
         mean_distance=mean,
-        log_likelihood=-total * (lam * mean + log_partition(lam, n)),
+        log_likelihood=-total * (lam * mean + log_partition(lam, n, groups)),
         optimal=torch.zeros_like(mean, dtype=torch.bool) if optimal is None else optimal,
+        objective=mean.new_zeros((*mean.shape, 0)),
+        n_iter=torch.zeros_like(mean, dtype=torch.int64),
+        converged=torch.ones_like(mean, dtype=torch.bool),
+        effective_samples=torch.full_like(mean, torch.inf),
     )
-    return MallowsFit(*map(origin.wrap, fit))
+
+
+def _searched(
+    rows: PartialRows,
+    weight: Tensor,
+    middle: Tensor | None,
+    max_lam: float,
+    time_limit: float,
+    n_samples: int,
+    max_iter: int,
+    seed: int,
+) -> MallowsFit:
+    """The fit where some partial orders have no formula."""
+    for name, given in (("weights", weight), ("center", middle)):
+        if given is not None and given.ndim != 1:
+            raise ValueError(
+                f"{name} has shape {tuple(given.shape)}, and in some rows unranked items may be anywhere; fit batches "
+                "of those one by one"
+            )
+    problem = Problem.of(rows, weight, n_samples, seed)
+    center = None if middle is None else middle.argsort().argsort()
+    found = search(problem, center, max_lam=max_lam, time_limit=time_limit, max_iter=max_iter)
+    values = found.values
+    problem.agreeing.warn_of_few_samples(values.effective)
+    dtype = torch.promote_types(rows.weak.result_dtype, torch.float32)
+    device = weight.device
+    return MallowsFit(
+        center=(found.center + 1).to(dtype) if middle is None else middle,
+        lam=found.lam,
+        standard_error=values.information[0].clamp(min=0).rsqrt(),
+        mean_distance=values.mean_distance[0],
+        log_likelihood=values.log_likelihood[0],
+        optimal=torch.tensor(False, device=device),
+        objective=torch.tensor(found.objective, dtype=torch.float64, device=device),
+        n_iter=torch.tensor(len(found.objective) - 1, device=device),
+        converged=torch.tensor(found.converged, device=device),
+        effective_samples=values.effective[0],
+    )
 
 
 def _warn_of_cap(lam: Tensor, mean: Tensor, max_lam: float) -> None:

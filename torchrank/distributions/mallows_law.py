@@ -8,6 +8,15 @@ They hold for every concentration, 0 and negative ones among them.
 (Fligner and Verducci, J. R. Stat. Soc. B 48(3), 1986). Near 0, where this is 0/0, it is written with
 :math:`t = \lambda/2` as :math:`e^{-(j-1)t}\, j\, s(jt)/s(t)`, s(t) being sinh(t)/t, whose logarithm is even, smooth
 and has the Langevin function coth(t) - 1/t as its derivative.
+
+Of a ranking that leaves groups of items unordered only the pairs of different groups are known. Pairs within groups and
+pairs between them are independent given the groups, so that a group of k items divides by the normalizer of k items,
+
+.. math:: Z(\lambda) \Big/ \prod_g Z_{|g|}(\lambda)
+          = \prod_{j=2}^n \Big(\frac{1 - e^{-j\lambda}}{1 - e^{-\lambda}}\Big)^{1 - c_j}
+
+with c_j the number of groups of at least j items: the law of inversions of a multiset. All functions take c, or its
+mean over rankings, as ``groups`` (..., n - 1); None is no groups.
 """
 
 from functools import lru_cache
@@ -34,31 +43,54 @@ _LOG_SINHC = [a / (2 * k) for k, a in enumerate(_LANGEVIN, start=1)]
 _LANGEVIN_SLOPE = [a * (2 * k - 1) for k, a in enumerate(_LANGEVIN, start=1)]
 
 
-def log_partition(lam: Tensor, n: int) -> Tensor:
+def log_partition(lam: Tensor, n: int, groups: Tensor | None = None) -> Tensor:
     """Logarithm of Z for n items; same shape as ``lam``. All derivatives exist and are those of the formula."""
+    return _sum(_log_partition_terms(lam, n), groups)
+
+
+def log_partitions(lam: Tensor, groups: Tensor) -> Tensor:
+    """The same ``(..., u)`` for every ``lam`` ``(...)`` and all of ``groups`` ``(u, n - 1)``."""
+    terms = _log_partition_terms(lam, groups.shape[-1] + 1)
+    return terms.sum(dim=-1)[..., None] - terms @ groups.mT
+
+
+def _log_partition_terms(lam: Tensor, n: int) -> Tensor:
+    """Logarithms of the factors for j = 2, ..., n, ``(..., n - 1)``."""
     j, near, t, a = _prepare(lam, n)
     terms = _log_sinhc(j * t) - _log_sinhc(t) - (j - 1) * t + j.log()
     far_terms = (-(-j * a).exp()).log1p() - (-(-a).exp()).log1p()
-    pairs = n * (n - 1) / 2
     # Z(-lam) is Z(lam) e^(lam pairs): the reversed ranking is the center then.
-    return torch.where(near, terms.sum(dim=-1), far_terms.sum(dim=-1) + pairs * (-lam).clamp(min=0))
+    return torch.where(near[..., None], terms, far_terms + (j - 1) * (-lam).clamp(min=0)[..., None])
 
 
-def mean_distance(lam: Tensor, n: int) -> Tensor:
-    """Expected number of pairs ordered otherwise than in the center, from n(n-1)/2 down to 0; minus d log Z / d lam."""
+def mean_distance(lam: Tensor, n: int, groups: Tensor | None = None) -> Tensor:
+    """Expected number of pairs ordered otherwise than in the center, from all down to 0; minus d log Z / d lam."""
     j, near, t, a = _prepare(lam, n)
-    pairs = n * (n - 1) / 2
+    pairs = known_pairs(n, groups)
     terms = (_langevin(t) - j * _langevin(j * t)) / 2
-    far = (1 / a.expm1() - j / (j * a).expm1()).sum(dim=-1)
-    return torch.where(near, pairs / 2 + terms.sum(dim=-1), torch.where(lam < 0, pairs - far, far))
+    far = _sum(1 / a.expm1() - j / (j * a).expm1(), groups)
+    return torch.where(near, pairs / 2 + _sum(terms, groups), torch.where(lam < 0, pairs - far, far))
 
 
-def variance_distance(lam: Tensor, n: int) -> Tensor:
+def variance_distance(lam: Tensor, n: int, groups: Tensor | None = None) -> Tensor:
     """Variance of the distance; minus the derivative of :func:`mean_distance`."""
     j, near, t, a = _prepare(lam, n)
     terms = (j.square() * _langevin_slope(j * t) - _langevin_slope(t)) / 4
     far = _bose(a) - j.square() * _bose(j * a)
-    return torch.where(near, terms.sum(dim=-1), far.sum(dim=-1))
+    return torch.where(near, _sum(terms, groups), _sum(far, groups))
+
+
+def _sum(terms: Tensor, groups: Tensor | None) -> Tensor:
+    """Sum over j = 2, ..., n."""
+    return (terms if groups is None else terms * (1 - groups)).sum(dim=-1)
+
+
+def known_pairs(n: int, groups: Tensor | None) -> float | Tensor:
+    """Pairs of items, but for those within groups."""
+    pairs = n * (n - 1) / 2
+    if groups is None:
+        return pairs
+    return pairs - groups @ torch.arange(1, n, dtype=groups.dtype, device=groups.device)
 
 
 def lam_of_mean_distance(
@@ -66,23 +98,28 @@ def lam_of_mean_distance(
     n: int,
     max_lam: float = MOST_LAM,
     start: Tensor | None = None,  # (...) concentrations that are near, if any are known
+    groups: Tensor | None = None,  # (..., n - 1) means over the rankings
 ) -> Tensor:
     """The maximum-likelihood concentrations for these mean distances from the center, from 0 to ``max_lam``.
 
     Those under which n items have these expected distances, by Newton's method for their logarithm, within bounds that
-    close in; 0 where a mean is n(n-1)/4 or more, and ``max_lam`` where no smaller concentration is close enough.
+    close in; 0 where a mean is half the pairs or more, and ``max_lam`` where no smaller concentration is close enough.
     """
-    capped = (mean <= _least_mean(n, max_lam)) | (mean == 0)  # which may be one number, where the least underflows
-    flat = mean >= n * (n - 1) / 4
+    groups = None if groups is None or not bool(groups.any()) else groups
+    least = _least_mean(n, max_lam) if groups is None else mean_distance(torch.full_like(mean, max_lam), n, groups)
+    flat = mean >= known_pairs(n, groups) / 2
+    capped = ((mean <= least) | (mean == 0)) & ~flat  # the least may be one number, where it underflows
     low, high = torch.zeros_like(mean), torch.full_like(mean, max_lam)
     lam = (torch.ones_like(mean) if start is None else start).clamp(0, max_lam)
     for _ in range(_MOST_STEPS):
-        expected, variance = _moments(lam, n)  # the mean falls as lam grows, exponentially in the end
+        expected, variance = _moments(lam, n, groups)  # the mean falls as lam grows, exponentially in the end
         low, high = torch.where(expected > mean, lam, low), torch.where(expected > mean, high, lam)
         step = (expected / mean).log() * expected / variance
         inside = (lam + step >= low) & (lam + step <= high)
         following = torch.where(inside, lam + step, (low + high) / 2)
-        settled = inside & (step.abs() <= _LAST_STEP * lam.clamp(min=1))
+        settled = step.abs() <= _LAST_STEP * lam.clamp(min=1)
+        if groups is None:
+            settled &= inside  # with groups rounding may have crossed the bounds
         lam = following
         if bool((settled | capped | flat).all()):
             break
@@ -95,7 +132,7 @@ def _least_mean(n: int, lam: float) -> float:
     return float(mean_distance(torch.tensor(lam, dtype=torch.float64, device="cpu"), n))
 
 
-def _moments(lam: Tensor, n: int) -> tuple[Tensor, Tensor]:
+def _moments(lam: Tensor, n: int, groups: Tensor | None) -> tuple[Tensor, Tensor]:
     """Mean and variance of the distance for ``lam`` of at least 0, at once; of the variance some digits may be lost."""
     j = torch.arange(
         1, n + 1, dtype=lam.dtype, device=lam.device
@@ -105,11 +142,15 @@ def _moments(lam: Tensor, n: int) -> tuple[Tensor, Tensor]:
     langevin, b = _langevin(t), 1 / a.expm1()
     # L' = 1 - L^2 - 2 L / t, which is 1/3 at 0
     slope = torch.where(t > 0, 1 - langevin.square() - 2 * langevin / t.clamp(min=1e-300), 1 / 3)
-    near_mean = n * (n - 1) / 4 + (langevin[..., :1] - j * langevin).sum(dim=-1) / 2
-    near_variance = (j.square() * slope - slope[..., :1]).sum(dim=-1) / 4
+    if groups is not None:
+        groups = torch.nn.functional.pad(groups, (1, 0))
+    near_mean = known_pairs(n, None if groups is None else groups[..., 1:]) / 2 + (
+        _sum(langevin[..., :1] - j * langevin, groups) / 2
+    )
+    near_variance = _sum(j.square() * slope - slope[..., :1], groups) / 4
     squares = b * (1 + b)
-    far_mean = (b[..., :1] - j * b).sum(dim=-1)
-    far_variance = (squares[..., :1] - j.square() * squares).sum(dim=-1)
+    far_mean = _sum(b[..., :1] - j * b, groups)
+    far_variance = _sum(squares[..., :1] - j.square() * squares, groups)
     return torch.where(near, near_mean, far_mean), torch.where(near, near_variance, far_variance)
 
 

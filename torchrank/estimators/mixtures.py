@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from torchrank import mixtures
 from torchrank._docs import shares_arguments
-from torchrank.distributions.fit_mallows import MOST_LAM
+from torchrank.distributions.agreeing import N_SAMPLES
+from torchrank.distributions.mallows_law import MOST_LAM
 from torchrank.estimators.clustering import RankingClusterer
 from torchrank.estimators.fitting import ATTRIBUTES
 from torchrank.mixtures.em import MixtureFit
@@ -42,10 +43,18 @@ class RankingMixture(DensityMixin, RankingClusterer):
         check_is_fitted(self)
         return self.model_.mean_log_prob(*self._weighted_rows(X, sample_weight))
 
-    def bic(self, X: Any, sample_weight: Any = None) -> float:
-        """Bayesian information criterion of the model on rankings, lower = better; weights as in :meth:`fit`."""
+    def criterion(self, X: Any, sample_weight: Any = None, name: str = "bic") -> float:
+        """Information criterion of the model on rankings, lower = better: "bic" or "aic"; weights as in :meth:`fit`."""
         check_is_fitted(self)
-        return self.model_.bic(*self._weighted_rows(X, sample_weight))
+        return self.model_.criterion(*self._weighted_rows(X, sample_weight), name)
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """:meth:`criterion` "aic"."""
+        return self.criterion(X, sample_weight, "aic")
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """:meth:`criterion` "bic"."""
+        return self.criterion(X, sample_weight, "bic")
 
     def _weighted_rows(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
         X = self._validated(X, reset=False)
@@ -59,12 +68,16 @@ class RankingMixture(DensityMixin, RankingClusterer):
 @isolated
 @shares_arguments(ATTRIBUTES)
 class MallowsMixture(RankingMixture):
-    """Mixture of Mallows distributions of total rankings; see :class:`torchrank.MallowsMixture`.
+    """Mixture of Mallows distributions, for complete and partial rankings; see :class:`torchrank.MallowsMixture`.
 
     Args:
         n_components: number of components.
+        missing: what unranked items, NaN, mean: "raise" refuses them, "topk" puts them below all ranked ones,
+            "interleaving" anywhere.
+        ties: "raise" refuses ties; with "unknown" any order of tied items agrees.
         center: "kemeny", "borda" or "copeland": how central rankings are found.
         max_lam: largest concentration.
+        n_samples: sampled rankings for each row and component, where probabilities are not exact.
         init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
         n_init: starts, of which the best is kept.
         tol: most that may be left to gain in log-likelihood, per unit of weight.
@@ -88,14 +101,17 @@ class MallowsMixture(RankingMixture):
     """
 
     _learner, _learner_counts_items = mixtures.MallowsMixture, True
-    _remedy = COMPLETE
+    _remedy = f"pass missing='topk' or 'interleaving' to say what unranked items mean; or {COMPLETE}"
 
     def __init__(
         self,
         n_components: int = 1,
         *,
+        missing: str = "raise",
+        ties: str = "raise",
         center: str = "kemeny",
         max_lam: float = MOST_LAM,
+        n_samples: int = N_SAMPLES,
         init: Any = "k-means++",
         n_init: int = 10,
         tol: float = 1e-8,
@@ -104,14 +120,21 @@ class MallowsMixture(RankingMixture):
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
+        self.missing = missing
+        self.ties = ties
         self.center = center
         self.max_lam = max_lam
+        self.n_samples = n_samples
         self.init = init
         self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def _takes_unranked(self) -> bool:
+        return self.missing != "raise"
 
     def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
         super()._keep(fit, X)

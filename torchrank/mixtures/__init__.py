@@ -5,12 +5,16 @@ from torchrank.mixtures.kernel_gaussian import KernelGaussianMixture
 from torchrank.mixtures.kernel_mallows import KernelMallowsMixture
 from torchrank.mixtures.mallows import MallowsMixture
 from torchrank.mixtures.mixture import Mixture, MixtureStatistics
+from torchrank.mixtures.selection import ComponentsFit, MixtureFits, fit_mixtures
 
 __all__ = [
+    "ComponentsFit",
     "KernelGaussianMixture",
     "KernelMallowsMixture",
     "MallowsMixture",
     "Mixture",
     "MixtureFit",
+    "MixtureFits",
     "MixtureStatistics",
+    "fit_mixtures",
 ]

@@ -23,8 +23,9 @@ MStep = Callable[[Tensor, Parameters], Parameters]
 class MixtureFit(Evidence):
     """Evidence of a fit by expectation-maximization; ``reason`` is "tolerance" or "max_iter".
 
-    The objective is the log-likelihood less a penalty, and never falls; losses are minus the last objective of each
-    start. Converged means that no more than the tolerance was left to gain, as far as the last gains tell.
+    The objective is the log-likelihood less a penalty, and never falls, except for partial rankings whose probabilities
+    are estimated from samples; losses are minus the last objective of each start. Converged means that no more than the
+    tolerance was left to gain, as far as the last gains tell.
     """
 
     log_likelihood: float  # weighted sum over all rows, of the parameters that were kept

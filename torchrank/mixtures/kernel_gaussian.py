@@ -25,7 +25,8 @@ from torchrank.clustering.points import (
 )
 from torchrank.kernels.modules import KendallKernel
 from torchrank.linalg.symmetric import as_double
-from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares, warn_of_caps
+from torchrank.mixtures.components import log_shares, warn_of_caps
+from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.distinct import places_among
 from torchrank.rankings.isolation import isolated
@@ -206,7 +207,7 @@ class KernelGaussianMixture(Mixture):
         distances = points.diagonal - 2 * centers @ points.cross.mT + norms
         return self._dimension() / 2 * (lam / math.pi).log() - lam * distances.clamp(min=0)
 
-    def _moments(self, points: _Points, shares: Tensor) -> Tensor:
+    def _moments(self, points: _Points, shares: Tensor, parameters: KernelGaussianParameters | None) -> Tensor:
         """The memberships of the training rows: a center is a combination of them."""
         if points.cross is self.training_gram:
             return shares
@@ -249,7 +250,7 @@ class KernelGaussianMixture(Mixture):
     def _geometry(self, points: _Points, weights: Tensor) -> GramGeometry:
         return GramGeometry(points.cross, weights)
 
-    def _warn_of_limits(self, parameters: KernelGaussianParameters) -> None:
+    def _warn_of_limits(self, points: _Points, parameters: KernelGaussianParameters) -> None:
         variance = float(self.training_gram.diagonal().mean() - self.training_gram.mean())
         if 0 < _TIGHTER * variance * self.max_lam < self._dimension() / 2:
             warn_of_caps(

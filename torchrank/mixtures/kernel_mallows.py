@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import FeatureGeometry
-from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows, log_shares
+from torchrank.mixtures.components import log_shares
+from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows
 from torchrank.mixtures.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
@@ -124,7 +125,7 @@ class KernelMallowsMixture(Mixture):
         normalizer = (parameters.theta @ self.all_features.mT).logsumexp(-1)
         return parameters.theta @ points.mT - normalizer[..., None]
 
-    def _moments(self, points: Tensor, shares: Tensor) -> Tensor:
+    def _moments(self, points: Tensor, shares: Tensor, parameters: KernelMallowsParameters | None) -> Tensor:
         return shares @ points
 
     def _maximize(

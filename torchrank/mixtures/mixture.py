@@ -18,8 +18,9 @@ from torchrank.clustering.state import GrowingBuffers
 from torchrank.mixtures.em import MixtureFit, Parameters, em
 from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.validate import Scores, check_at_least
+from torchrank.rankings.validate import Scores, check_at_least, check_choice
 
+CRITERIA = ("bic", "aic")
 _SOFTNESS = 0.1  # share of every row that starts spread evenly over the components
 
 
@@ -94,8 +95,11 @@ class Mixture(GrowingBuffers, ABC):
         """``(..., c, u)`` log f_j of all points."""
 
     @abstractmethod
-    def _moments(self, points: Any, shares: Tensor) -> Tensor:
-        """``(..., c, q)`` what the M-step needs, linear in the weighted memberships ``(..., c, u)``."""
+    def _moments(self, points: Any, shares: Tensor, parameters: Parameters | None) -> Tensor:
+        """``(..., c, q)`` what the M-step needs, linear in the weighted memberships ``(..., c, u)``.
+
+        Where points leave something open it is what the parameters expect; there are none at a start.
+        """
 
     @abstractmethod
     def _maximize(self, statistics: MixtureStatistics, previous: Parameters | None) -> Parameters:
@@ -108,7 +112,7 @@ class Mixture(GrowingBuffers, ABC):
     @property
     @abstractmethod
     def n_free_parameters(self) -> int:
-        """Continuous parameters, for :meth:`bic`; central rankings, which are discrete, are not counted."""
+        """Continuous parameters, for :meth:`criterion`; central rankings, which are discrete, are not counted."""
 
     def _penalty(self, parameters: Parameters) -> Tensor:
         """``(...)`` subtracted from the mean log-likelihood while fitting."""
@@ -143,14 +147,33 @@ class Mixture(GrowingBuffers, ABC):
         return _result(self._log_joint(rows.points, self._parameters_now()).argmax(-2), rows)
 
     @torch.no_grad()
-    def bic(self, X: Scores, weights: Matrix | None = None) -> float:
-        """Bayesian information criterion, lower = better: -2 log-likelihood + free parameters x log(sum of weights).
+    def criterion(self, X: Scores, weights: Matrix | None = None, name: str = "bic") -> float:
+        """Information criterion of the model on rankings, lower = better: -2 log-likelihood + a penalty.
+
+        The likelihood is that of the rankings as they are given, partial ones too. Models of the same rows, read by the
+        same words, can be compared: with ``missing="interleaving"`` more agrees, and is more likely, than with "topk".
+
+        Args:
+            X: ``(m, n)`` rankings, as for :meth:`fit`.
+            weights: {weights}
+            name: "bic" (Schwarz, Ann. Statist. 6(2), 1978), whose penalty is free parameters x log(sum of weights); or
+                "aic" (Akaike, IEEE TAC 19(6), 1974), 2 x free parameters.
 
         Raises:
-            ValueError: no rows, and what :meth:`fit` refuses.
+            ValueError: no rows, an unknown name, and what :meth:`fit` refuses.
         """
+        check_choice(name, "name", CRITERIA)
         log_likelihood, total = self._log_likelihood(X, weights)
-        return float(-2 * log_likelihood + self.n_free_parameters * total.log())
+        penalty = total.log() if name == "bic" else 2
+        return float(-2 * log_likelihood + self.n_free_parameters * penalty)
+
+    def aic(self, X: Scores, weights: Matrix | None = None) -> float:
+        """:meth:`criterion` "aic"."""
+        return self.criterion(X, weights, "aic")
+
+    def bic(self, X: Scores, weights: Matrix | None = None) -> float:
+        """:meth:`criterion` "bic"."""
+        return self.criterion(X, weights, "bic")
 
     @torch.no_grad()
     def mean_log_prob(self, X: Scores, weights: Matrix | None = None) -> float:
@@ -166,8 +189,9 @@ class Mixture(GrowingBuffers, ABC):
     def summarize(self, X: Scores, weights: Matrix | None = None) -> MixtureStatistics:
         """The E-step: sufficient statistics of some rankings under the present parameters, to be added up."""
         rows = self._rows(X, weights, training=False)
-        log_likelihood, shares = self._e_step(rows, self._parameters_now())
-        return self._statistics(rows.points, shares, log_likelihood)
+        parameters = self._parameters_now()
+        log_likelihood, shares = self._e_step(rows, parameters)
+        return self._statistics(rows.points, shares, log_likelihood, parameters)
 
     @torch.no_grad()
     def update(self, statistics: MixtureStatistics) -> None:
@@ -216,7 +240,8 @@ class Mixture(GrowingBuffers, ABC):
             return log_likelihood - total * self._penalty(parameters), shares
 
         def m_step(shares: Tensor, previous: Parameters | None) -> Parameters:
-            return self._maximize(self._statistics(rows.points, shares, shares.new_zeros(len(shares))), previous)
+            statistics = self._statistics(rows.points, shares, shares.new_zeros(len(shares)), previous)
+            return self._maximize(statistics, previous)
 
         self.to(total.device)  # all parameters are replaced
         tol = self.tol * float(total)
@@ -230,7 +255,7 @@ class Mixture(GrowingBuffers, ABC):
                 "components share rows or have next to none; fit fewer"
             )
         else:
-            self._warn_of_limits(result.parameters)
+            self._warn_of_limits(rows.points, result.parameters)
         empty = (result.parameters[0] == -math.inf).nonzero()[:, 0].tolist()
         if empty:
             warn(f"components {empty} became empty; fit fewer")
@@ -241,7 +266,7 @@ class Mixture(GrowingBuffers, ABC):
         """Settings, as ``print`` shows them."""
         return f"n_components={self.n_components}, n_init={self.n_init}, tol={self.tol}, max_iter={self.max_iter}"
 
-    def _warn_of_limits(self, parameters: Parameters) -> None:
+    def _warn_of_limits(self, points: Any, parameters: Parameters) -> None:
         """Warn where the best parameters are at the edge of what is allowed."""
 
     def _log_likelihood(self, X: Scores, weights: Matrix | None) -> tuple[Tensor, Tensor]:
@@ -261,23 +286,10 @@ class Mixture(GrowingBuffers, ABC):
         joint = self._log_joint(rows.points, parameters)
         return _weighted(joint.logsumexp(-2), rows.weights), joint.softmax(-2) * rows.weights
 
-    def _statistics(self, points: Any, shares: Tensor, log_likelihood: Tensor) -> MixtureStatistics:
-        return MixtureStatistics(shares.sum(-1), self._moments(points, shares), log_likelihood)
-
-
-def log_shares(counts: Tensor) -> Tensor:
-    """Logarithms of the components' shares; minus infinity for empty ones, which then stay empty."""
-    return counts.log() - counts.sum(-1, keepdim=True).log()
-
-
-EQUAL_RANKINGS = "hold equal rankings only, for which the likelihood has no maximum"
-
-
-def warn_of_caps(lam: Tensor, max_lam: float, why: str = EQUAL_RANKINGS, remedy: str = "") -> None:
-    """Warn of components whose concentration is the largest allowed, and say why and what to do."""
-    capped = (lam >= max_lam).nonzero()[:, 0].tolist()
-    if capped:
-        warn(f"components {capped} {why}: their lam was capped at max_lam={max_lam:g}{remedy}")
+    def _statistics(
+        self, points: Any, shares: Tensor, log_likelihood: Tensor, parameters: Parameters | None
+    ) -> MixtureStatistics:
+        return MixtureStatistics(shares.sum(-1), self._moments(points, shares, parameters), log_likelihood)
 
 
 def _weighted(values: Tensor, weights: Tensor) -> Tensor:

@@ -1,7 +1,17 @@
 """What a ranking is: accepted inputs, dense ranks, and conversions between forms."""
 
 from torchrank.rankings.convert import from_orders, from_positions, to_orders, to_positions
+from torchrank.rankings.partial_orders import PartialOrders, from_preferences
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.sparse import SparseRankings
 
-__all__ = ["Rankings", "SparseRankings", "from_orders", "from_positions", "to_orders", "to_positions"]
+__all__ = [
+    "PartialOrders",
+    "Rankings",
+    "SparseRankings",
+    "from_orders",
+    "from_positions",
+    "from_preferences",
+    "to_orders",
+    "to_positions",
+]
