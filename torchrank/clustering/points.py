@@ -17,7 +17,7 @@ from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.missing import PARTIAL
 from torchrank.rankings.pairs import n_pairs
-from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.prepared import Rankings, weights_said
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import Scores, as_gram, as_scores, as_weights
 from torchrank.rankings.weights import in_own_unit
@@ -80,8 +80,8 @@ def gram(kernel: Kernel, X: Points, Y: Points | None = None) -> Tensor:
     """The Gram matrix of a kernel module or function as a tensor."""
     assert not isinstance(kernel, str)
     if Y is None or isinstance(X, Rankings) or isinstance(Y, Rankings):
-        return torch.as_tensor(kernel(X, Y))
-    return torch.as_tensor(kernel_values(kernel, X, Y))
+        return as_tensor(kernel(X, Y), "the kernel's values")[0]
+    return as_tensor(kernel_values(kernel, X, Y), "the kernel's values")[0]
 
 
 def training_gram(kernel: Kernel, points: Points) -> Tensor:
@@ -160,7 +160,7 @@ def training_points(kernel: Kernel, X: Scores, weights: Matrix | None) -> Traini
         own, unit = in_own_unit(row_weights(weights, matrix))
         return TrainingPoints(matrix, ungrouped(own, float(unit)), matrix, origin)
     points, rows, origin = as_points(kernel, X)
-    groups = grouped(rows, row_weights(weights, rows))
+    groups = grouped(rows, row_weights(weights_said(X, weights), rows))
     return TrainingPoints(points[groups.first], groups, points, origin)
 
 

@@ -26,7 +26,7 @@ from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.pairs import discordant_with_centers, pair_signs
-from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.prepared import Rankings, weights_said
 from torchrank.rankings.validate import Scores, check_choice
 
 _LEGAL = ("raise", "pairwise")
@@ -120,7 +120,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         """
         rankings = self._ranks(X)
         ranks = rankings.ranks
-        groups = grouped(ranks, row_weights(weights, ranks))
+        groups = grouped(ranks, row_weights(weights_said(X, weights), ranks))
         geometry = _RankingGeometry(ranks[groups.first], groups.weights, self.center)
         labels = start_labels(geometry, groups, self.n_clusters, self.init, self.n_init, generator)
         best = lloyd(geometry, labels, self.n_clusters, self.max_iter, progress)

@@ -15,7 +15,7 @@ from torchrank.distributions.partial_fit import Problem, search
 from torchrank.distributions.partial_rows import TIES, PartialRows, partial_rows
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
@@ -103,7 +103,7 @@ def fit_mallows(
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, NaN = unranked. Or comparisons of pairs, as
             :func:`torchrank.from_preferences` prepares them, of which all that follows is used.
-        weights: ``(..., m)`` at least 0; None means 1 each. Weighing a row is the same as repeating it. Batch
+        weights: ``(..., m)`` at least 0; None means those of a data set, or 1 each. Weighing a row is the same as repeating it. Batch
             dimensions broadcast with those of ``X``: weights ``(k, m)`` of one set of rankings give k fits.
         missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.
 
@@ -151,7 +151,7 @@ def fit_mallows(
         X, missing, remedy=REMEDY, check=lambda ranks: None if ties == "unknown" else refuse_ties(ranks, "X", TIED)
     )
     n = rows.weak.shape[-1]
-    weight = as_weights(weights, rows.weak.ranks).detach()
+    weight = as_weights(weights, rows.weak).detach()
     middle = None if center is None else _given_center(center, n)
     if bool((rows.general & (weight > 0)).any()):
         source = "cpu" if generator is None else generator.device
@@ -161,7 +161,8 @@ def fit_mallows(
         fit = _closed_form(rows, weight, middle, max_lam, time_limit)
     _warn_of_cap(fit.lam, fit.mean_distance, max_lam)
     lam, mean = (not_followed(value, X, weights, by="fit_mallows") for value in (fit.lam, fit.mean_distance))
-    return MallowsFit(*map(rows.origin.wrap, fit._replace(lam=lam, mean_distance=mean)))
+    fit = fit._replace(lam=lam, mean_distance=mean)
+    return MallowsFit(rows.origin.named(fit.center, "items"), *map(rows.origin.wrap, fit[1:]))
 
 
 def _given_center(center: Scores, n: int) -> Tensor:
@@ -180,7 +181,7 @@ def _closed_form(
     rankings, n = rows.weak, rows.weak.shape[-1]
     if middle is None:
         central = kemeny(rankings, weight, time_limit=time_limit)
-        middle, optimal = torch.as_tensor(central.scores), torch.as_tensor(central.optimal)
+        middle, optimal = as_tensor(central.scores, "center")[0], torch.as_tensor(central.optimal)
     else:
         optimal = None
     distance = torch.as_tensor(kendall_distance(rankings.in_float64(), middle[..., None, :].to(torch.float64))).squeeze(

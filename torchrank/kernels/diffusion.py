@@ -74,7 +74,9 @@ def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix
         for table, shape in ((side.ranks, side.shape[-2:]), (side.strict, side.shape[-2:-1]))
     ]
     result = on_values(lambda *sides: _entries(sides, as_float(beta), pair.dtype), *sides)
-    return pair.origin.wrap(pair.without_gradient(result, what="values of the diffusion kernel are"))
+    return pair.origin.gram(
+        pair.without_gradient(result, what="values of the diffusion kernel are"), symmetric=pair.Y is None
+    )
 
 
 def _entries(sides: tuple[Tensor, ...], beta: float, dtype: torch.dtype) -> Tensor:

@@ -78,7 +78,8 @@ def kendall_gram(
 
     Returns:
         ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
-        float64 for NumPy); a NumPy array for NumPy input.
+        float64 for NumPy); a NumPy array for NumPy input, a data frame with
+        the names of the rows for data frames.
 
     Raises:
         ValueError: unranked items with ``missing="raise"``; fewer than two items; shapes, devices or words that do not
@@ -96,7 +97,9 @@ def kendall_gram(
     quantity = Quantity(
         _variant(variant, pair), **_demands(pair, min_common, fill_value), shrink=_shrinkage(pair, shrink)
     )
-    return pair.origin.wrap(all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0])
+    return pair.origin.gram(
+        all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
+    )
 
 
 def _demands(pair: Pair | SparsePair, min_common: int | None, fill_value: float) -> dict[str, Any]:
@@ -186,7 +189,9 @@ def kendall_distance(
     pair = sides_to_count(X, Y, missing, missing_y)
     demands = _demands(pair, min_common, fill_value)
     quantity = Quantity("distance", as_float(tie_penalty), bool(normalize), **demands)
-    return pair.origin.wrap(all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0])
+    return pair.origin.gram(
+        all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
+    )
 
 
 @isolated
@@ -223,7 +228,7 @@ def pair_counts(
     classes = all_pairs(
         pair, Quantity("counts"), method=method, workspace=workspace, progress=progress, dtype=torch.int64
     )
-    return PairCounts(*(pair.origin.wrap(count) for count in classes.unbind(0)))
+    return PairCounts(*(pair.origin.gram(count, symmetric=pair.Y is None) for count in classes.unbind(0)))
 
 
 @isolated

@@ -81,9 +81,11 @@ def mallows_gram(
         lam=concentration if direct else None,
     )[0]
     if direct:
-        return pair.origin.wrap(result)
+        return pair.origin.gram(result, symmetric=pair.Y is None)
     _check_broadcasts(concentration, result)
-    return pair.origin.wrap(torch.mul(result, -concentration.to(torch.float64)).exp().to(pair.dtype))
+    return pair.origin.gram(
+        torch.mul(result, -concentration.to(torch.float64)).exp().to(pair.dtype), symmetric=pair.Y is None
+    )
 
 
 def _as_concentration(lam: object) -> Tensor:

@@ -175,7 +175,7 @@ def monte_carlo_kendall_gram(
     if unbiased_diagonal and y is not None:
         raise ValueError("unbiased_diagonal=True is for Y=None: with another Y every entry is unbiased already")
     kernel = ESTIMATORS[estimator](x, y, jitters, unbiased_diagonal, workspace, progress)
-    return pair.origin.wrap(kernel.to(pair.dtype))
+    return pair.origin.gram(kernel.to(pair.dtype), symmetric=pair.Y is None)
 
 
 def monte_carlo_bound(n_samples: int, *, n_rankings: int = 1, delta: float = 0.05) -> float:

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.ops.checks import simplex_weights
-from torchrank.rankings.arrays import Matrix, Origin, as_tensor
+from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, check_finite
 
@@ -106,8 +105,9 @@ def weighted_sum(kernels: Sequence[Kernel], X: Sequence[Scores], Y: Sequence[Sco
         if count != len(X):
             raise ValueError(f"{len(X)} parts of X and {count} {what}; expected one for each, in the same order")
     grams = [_of_part(part, *arguments) for part, arguments in enumerate(zip(kernels, X, Y, strict=True))]
-    origin = Origin(all(isinstance(gram, np.ndarray) for gram in grams))
-    tensors = [torch.as_tensor(gram) for gram in grams]
+    checked = [as_tensor(gram, "the kernel's values") for gram in grams]
+    tensors, origin = [tensor for tensor, _ in checked], checked[0][1]
+    origin = origin._replace(numpy=all(own.numpy for _, own in checked))
     for part, gram in enumerate(tensors):
         if gram.ndim < 2:
             raise ValueError(
@@ -123,7 +123,7 @@ def weighted_sum(kernels: Sequence[Kernel], X: Sequence[Scores], Y: Sequence[Sco
     total = weights[0] * tensors[0]
     for weight, gram in zip(weights[1:], tensors[1:], strict=True):
         total = total + weight * gram
-    return origin.wrap(total)
+    return origin.named(total, "rows", "items")
 
 
 def _of_part(part: int, kernel: Kernel, x: Scores, y: Scores | None) -> Matrix:

@@ -39,7 +39,7 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
     train_means = train.mean(dim=-1)
     means = train_means if K_train is None else gram.mean(dim=-1)
     centered = gram - (means[..., :, None] + train_means[..., None, :]) + train_means.mean(dim=-1)[..., None, None]
-    return origin.wrap(centered)
+    return origin.named(centered, "rows", "items")
 
 
 @isolated
@@ -69,7 +69,7 @@ def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None
     )
     shifted = gram * row_shift * column_shift
     scaled = torch.where(product > 0, shifted / torch.where(product > 0, product, 1).sqrt(), 0)
-    return origin.wrap(scaled)
+    return origin.named(scaled, "rows", "items")
 
 
 def _power_of_two(norms: Tensor) -> Tensor:

@@ -38,4 +38,4 @@ def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
     near = (p * torch.log1p(below_one.clamp(min=-0.5))).exp()
     power = torch.where(below_one > -0.5, near, ((1 + share * doubles) / (1 + share)) ** p)
     result = power.to(gram.dtype)
-    return origin.wrap(result)
+    return origin.named(result, "rows", "items")

@@ -97,7 +97,7 @@ def smoothed_kendall_gram(
     y = None if pair.Y is None else complete_scores(pair.Y.to(dtype), "Y")
     flat_x, flat_y, shape = one_batch(x, y)
     result = smoothed_gram_op(flat_x, flat_y, width, noise, method, workspace, progress)
-    return pair.origin.wrap(result.reshape(shape).to(pair.dtype))
+    return pair.origin.gram(result.reshape(shape).to(pair.dtype), symmetric=pair.Y is None)
 
 
 @isolated

@@ -78,7 +78,7 @@ def weighted_kendall_gram(
         kernel = sums.product / torch.where(total > 0, total, 1)
     else:
         kernel = normalize_gram(sums.product, norms_x, norms_y)
-    return pair.origin.wrap(pair.without_gradient(kernel.reshape(shape).to(pair.dtype)))
+    return pair.origin.gram(pair.without_gradient(kernel.reshape(shape).to(pair.dtype)), symmetric=pair.Y is None)
 
 
 @isolated

@@ -27,6 +27,11 @@ class TrainingRows:
     def of(cls, X: Tensor, Y: Tensor, name: str = "Y") -> "TrainingRows":
         """Features and the rankings of scores, both checked before; ties and unranked labels mean nothing."""
         rankings = as_rankings(Y, name, missing="interleaving")
+        if rankings.weights is not None:
+            raise ValueError(
+                f"{name} are rankings of a data set with weights, which this model does not take; repeat rows, "
+                "data.expanded(), and those of X likewise"
+            )
         return cls(X.detach(), rankings.ranks, rankings.strict, label_votes(rankings.ranks, "interleaving"))
 
     @classmethod

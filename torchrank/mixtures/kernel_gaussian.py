@@ -30,6 +30,7 @@ from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.distinct import places_among
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores, check_count, check_positive
 
 _SAME = 1e-6  # of the largest entry: rounding between Gram matrices of the same rows
@@ -162,7 +163,7 @@ class KernelGaussianMixture(Mixture):
             )
         cross = as_double(gram(self.kernel, new, as_points(self.kernel, self.rankings, "rankings")[0]))
         points = _Points(cross, kernel_diagonal(self.kernel, new), rows)
-        return Rows(points, ungrouped(weights_of_new(weights, cross)), origin)
+        return Rows(points, ungrouped(weights_of_new(weights_said(X, weights), cross)), origin)
 
     def _precomputed_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         given, diagonal = X if isinstance(X, tuple) else (X, None)

@@ -14,6 +14,7 @@ from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.pairs import discordant_with_centers, item_pairs, ranks_of_signs
 from torchrank.rankings.partial_orders import PartialOrders
+from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores
 
 _REMEDY = (
@@ -93,7 +94,7 @@ def partial_rankings(
 
     rows = partial_rows(X, missing, remedy=_REMEDY, check=check)
     check_shape(rows.weak.ranks, n_items)
-    groups = groups_of_rows(rows.distinct, weights, training=training)
+    groups = groups_of_rows(rows.distinct, weights_said(X, weights), training=training)
     points = rows.of_rows(groups.first)
     general = points.general.nonzero()[:, 0]
     agreeing = Agreeing(points.precedes, n_samples) if len(general) else None

@@ -5,6 +5,7 @@ from torch import Tensor
 from torchrank.clustering.points import Groups, grouped, row_weights, ungrouped, weights_of_new
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores
 
 WHY = "this is a distribution of total rankings"
@@ -22,7 +23,7 @@ def total_rankings(X: Scores, n_items: int, weights: Matrix | None, *, training:
     ranks = rankings.ranks
     check_shape(ranks, n_items)
     refuse_tied_rows(ranks, "break the tie, or use KernelGaussianMixture")
-    groups = groups_of_rows(ranks, weights, training=training)
+    groups = groups_of_rows(ranks, weights_said(X, weights), training=training)
     return ranks[groups.first], groups, rankings.origin
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.arrays import Origin, to_numpy
+from torchrank.rankings.arrays import Origin, is_data_set, to_numpy
 from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.pairs import n_pairs
 
@@ -155,3 +155,10 @@ def said_of(X: object, missing: Missing, otherwise: str) -> Missing:
     if missing is not None:
         return missing
     return X.meaning if isinstance(X, Prepared) and X.missing != "raise" else otherwise
+
+
+def weights_said(X: object, weights: Any) -> Any:
+    """``weights`` as they were given; None leaves them to a data set, or to rankings made of one, if they have any."""
+    if weights is None and (isinstance(X, Prepared) or is_data_set(X)):
+        return getattr(X, "weights", None)
+    return weights
