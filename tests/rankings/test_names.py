@@ -139,6 +139,9 @@ LEARNED = {
     "kernel k-means": lambda X, w=None: tr.KernelKMeans(2, n_init=2).fit(X, w, generator=seeded()).objective,
     "mallows mixture": lambda X, w=None: tr.MallowsMixture(3, 1).fit(X, w, generator=seeded()).log_likelihood,
     "kernel mixture": lambda X, w=None: tr.KernelMallowsMixture(3, 1).fit(X, w, generator=seeded()).log_likelihood,
+    "range": lambda X, w=None: (
+        tr.mixtures.fit_mixtures(lambda k: tr.MallowsMixture(3, k), X, [1], w, generator=seeded()).best.criterion
+    ),
     "bic": lambda X, w=None: fitted(tr.MallowsMixture(3, 1)).bic(X, w),
     "gaussian bic": lambda X, w=None: fitted(tr.KernelGaussianMixture(1)).bic(X, w),
 }

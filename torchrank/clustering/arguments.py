@@ -8,8 +8,8 @@ of all rows, from 0 to c - 1, of which equal rows take that of the first of them
     "tol": "EM ends when no more than this is left to gain per unit of weight, as far as the last gains tell.",
     "max_iter": "most iterations of a start.",
     "weights": """\
-``(m,)`` how much each row counts, at least 0; None means those of a data set, or 1 each. An integer weight is the same as that many equal
-rows.""",
+``(m,)`` how much each row counts, at least 0; None means those of a data set, or 1 each. An integer weight is the same
+as that many equal rows.""",
     "generator": "source of the random starts; None is torch's own.",
     "progress": "show a progress bar of the starts, with the iteration and the best objective.",
 }

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from torchrank.aggregation.preferences import power_of_two
 from torchrank.linalg.iterative import cg
 
 _LEAST_GAIN = 1e-4  # of what a Newton step promises, for its length to be accepted (Armijo)
@@ -81,31 +82,41 @@ def _on_the_way(objective: Objective, point: Point, step: Tensor) -> Point:
 
 def solve(information: Tensor, b: Tensor, level: Tensor | None) -> Tensor:
     """The solution x of ``information x = b``, which has no part along ``level``."""
-    return torch.cholesky_solve(b[:, None], _factor(information, level))[:, 0]
+    factor, unit = _factor(information, level)
+    return torch.cholesky_solve(b[:, None] / unit, factor)[:, 0]
 
 
 def inverse(information: Tensor, level: Tensor | None) -> Tensor:
     """Inverse on the vectors that have no part along ``level``."""
-    found = torch.cholesky_inverse(_factor(information, level))
+    factor, unit = _factor(information, level)
+    found = torch.cholesky_inverse(factor) / unit
     return found if level is None else _without(_without(found, level).mT, level)
 
 
 def solve_by_products(point: Point, b: Tensor, tol: float) -> Tensor:
     """The same by conjugate gradients, the parameters in units of the information's diagonal."""
-    unit = point.diagonal().clamp(min=torch.finfo(b.dtype).tiny).rsqrt()
-    solution = cg(lambda x: unit * point.product(unit * x), unit * b, tol=tol, max_iter=_MOST_PRODUCTS)
-    return unit * solution.x
+    diagonal = point.diagonal().clamp(min=torch.finfo(b.dtype).tiny)
+    unit = power_of_two(diagonal.mean())  # so that weights times a power of two change no bit of square roots
+    scale = (diagonal / unit).rsqrt()
+    solution = cg(
+        lambda x: scale * (point.product(scale * x) / unit), scale * (b / unit), tol=tol, max_iter=_MOST_PRODUCTS
+    )
+    return scale * solution.x
 
 
-def _factor(information: Tensor, level: Tensor | None) -> Tensor:
+def _factor(information: Tensor, level: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Cholesky factor of the information in a unit, a power of two, and the unit."""
+    unit = power_of_two(information.diagonal().mean().clamp(min=torch.finfo(information.dtype).tiny))
+    information = information / unit
     diagonal = information.diagonal()
     if level is not None:
         information = information + diagonal.mean() / level.sum() * torch.outer(level, level)
     factor, failed = torch.linalg.cholesky_ex(information)
     if bool(failed):  # flat to rounding in some direction: lift it by as much
-        lift = diagonal.max().clamp(min=torch.finfo(information.dtype).tiny) * len(diagonal) * 1e-14
-        factor = torch.linalg.cholesky(information + lift * torch.eye(len(diagonal), dtype=lift.dtype).to(lift.device))
-    return factor
+        lift = diagonal.max() * len(diagonal) * 1e-14
+        eye = torch.eye(len(diagonal), dtype=information.dtype, device=information.device)
+        factor = torch.linalg.cholesky(information + lift * eye)
+    return factor, unit
 
 
 def _without(matrix: Tensor, level: Tensor) -> Tensor:

@@ -103,8 +103,9 @@ def fit_mallows(
     Args:
         X: ``(..., m, n)`` scores, one ranking a row: larger = preferred, NaN = unranked. Or comparisons of pairs, as
             :func:`torchrank.from_preferences` prepares them, of which all that follows is used.
-        weights: ``(..., m)`` at least 0; None means those of a data set, or 1 each. Weighing a row is the same as repeating it. Batch
-            dimensions broadcast with those of ``X``: weights ``(k, m)`` of one set of rankings give k fits.
+        weights: ``(..., m)`` at least 0; None means those of a data set, or 1 each. Weighing a row is the same as
+            repeating it. Batch dimensions broadcast with those of ``X``: weights ``(k, m)`` of one set of rankings give
+            k fits.
         missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.
 
             * "raise": an error.

@@ -111,7 +111,7 @@ def fit_plackett_luce(
             * "cg": Newton's method whose steps are found by conjugate gradients, from products with that matrix.
             * "mm": Hunter's minorization-maximization, whose steps cost least, but are many more. It takes no ties, and
               a number as the prior.
-            * "auto": "newton" for up to 500 items and for ties, "cg" beyond.
+            * "auto": "newton" for up to 500 items, "cg" beyond.
         covariance: "full"; "diagonal" for standard errors alone; "none"; or the indices of k items, of which there are
             to be covariances, found by conjugate gradients. "full" and "diagonal" invert an n x n matrix, for which
             they take 16 n^2 bytes and n^3 steps. "auto": "full" for up to 2,000 items, "none" beyond.
@@ -237,16 +237,29 @@ def _fit_with_ties(
         refuse_no_maximum(lists, ties=True)
     objective = TiedObjective(lists, prior)
     start = lists.weights.new_zeros(n + len(objective.sizes))
-    end = ascend(objective, start, "cg" if method == "cg" else "newton", tol * total, max_iter)
-    # Where there is no maximum, the likelihood grows ever less along some direction, and its curvature with it.
-    curvature = torch.linalg.eigvalsh(end.point.information())
-    flat = int((curvature < _FLAT * max(tol, _EXACT) * total).sum()) - (objective.level is not None)
-    if flat > 0:
+    if method == "auto":
+        method = "newton" if n <= _MOST_MATRIX else "cg"
+    end = ascend(objective, start, method, tol * total, max_iter)
+    if _is_flat(end.point, objective.level, n, _FLAT * max(tol, _EXACT) * total):
         raise ValueError(
             "Plackett-Luce with ties has no maximum of the likelihood for these rankings: worths or tie parameters "
             "grow without end, as where all choices are ties, or an item ties and wins but never loses; pass prior=0.5"
         )
     return _as_fit(end, objective.level, n, objective.sizes, total, covariance, tol)
+
+
+def _is_flat(point: Point, level: Tensor | None, n: int, least: float) -> bool:
+    """Whether the curvature in some direction is less than a maximum has.
+
+    Where there is none, the likelihood grows ever less along some direction, and its curvature with it. Of very many
+    items only directions with a tie parameter are looked at.
+    """
+    if n <= _MOST_MATRIX:
+        curvature = torch.linalg.eigvalsh(point.information())
+        return int((curvature < least).sum()) > (level is not None)
+    units = torch.eye(len(point.parameters) - n, dtype=point.parameters.dtype, device=point.parameters.device)
+    towards = (torch.cat([unit.new_zeros(n), unit]) for unit in units)
+    return any(float(unit @ solve_by_products(point, unit, 1e-4)) > 1 / least for unit in towards)
 
 
 def _minorize(objective: PlackettLuceObjective, start: Tensor, tol: float, max_iter: int) -> Ascent:

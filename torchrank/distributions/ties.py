@@ -9,6 +9,7 @@ found for the items from each place on by adding one item at a time; nothing is 
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -16,8 +17,6 @@ from torch import Tensor
 
 from torchrank.distributions.choice_lists import ChoiceLists
 from torchrank.distributions.priors import LogPrior
-
-_MOST_DENSE = 64  # columns of second derivatives at once
 
 
 class TiedChoices(NamedTuple):
@@ -46,11 +45,11 @@ def log_sums(logits: Tensor, offered: Tensor, sizes: Tensor, log_delta: Tensor) 
         logits: ``(..., L)`` of the items in their order, the largest about 0.
         offered: ``(..., L)`` where there is an item.
         sizes: ``(t,)`` sizes of ties that have a parameter.
-        log_delta: ``(t,)`` their parameters.
+        log_delta: ``(t,)`` or ``(..., t)`` their parameters.
     """
     total = _polynomial(logits, offered, 1)
-    for size, parameter in zip(sizes.tolist(), log_delta.unbind(-1), strict=True):
-        total = total + parameter.exp() * _polynomial(logits / size, offered, size)
+    for size, parameter in zip(sizes.tolist(), log_delta.exp().unbind(-1), strict=True):
+        total = total + parameter[..., None] * _polynomial(logits / size, offered, size)
     return total.clamp(min=torch.finfo(total.dtype).tiny).log()
 
 
@@ -69,17 +68,21 @@ def _polynomial(log_x: Tensor, offered: Tensor, order: int) -> Tensor:
 def log_prob(choices: TiedChoices, logits: Tensor, sizes: Tensor, log_delta: Tensor) -> Tensor:
     """Log-probability of rankings ``(...)`` under logits ``(..., n)``; differentiable in them and in ``log_delta``."""
     shape = torch.broadcast_shapes(choices.order.shape[:-1], logits.shape[:-1])
-    order = choices.order.expand(*shape, -1)
-    theta = logits.expand(*shape, -1).gather(-1, order)
+    theta = logits.expand(*shape, -1).gather(-1, choices.order.expand(*shape, -1))
+    return log_prob_in_order(choices, theta, sizes, log_delta)
+
+
+def log_prob_in_order(choices: TiedChoices, theta: Tensor, sizes: Tensor, log_delta: Tensor) -> Tensor:
+    """The same of logits ``(..., L)`` in the order of the places; ``log_delta`` (t,) or (..., t)."""
     lowest = torch.finfo(theta.dtype).min
     theta = theta - theta.detach().masked_fill(~choices.offered, lowest).amax(-1, keepdim=True).clamp(min=lowest)
     theta = theta.masked_fill(~choices.offered, 0)
-    by_size = theta.new_full((int(sizes.max()) + 1 if len(sizes) else 2,), -torch.inf)
-    by_size[:2] = 0
-    if len(sizes):
-        by_size = by_size.index_put((sizes,), log_delta)
+    by_size = theta.new_full((*log_delta.shape[:-1], max(2, int(sizes.max()) + 1 if len(sizes) else 2)), -torch.inf)
+    by_size[..., :2] = 0
+    by_size = by_size.index_copy(-1, sizes, log_delta).expand(*theta.shape[:-1], -1)
     won = torch.where(choices.size > 0, theta / choices.size.clamp(min=1), 0)
-    at_start = by_size[choices.size.clamp(max=len(by_size) - 1)] - log_sums(theta, choices.offered, sizes, log_delta)
+    size = choices.size.clamp(max=by_size.shape[-1] - 1).expand(theta.shape)
+    at_start = by_size.gather(-1, size) - log_sums(theta, choices.offered, sizes, log_delta)
     return (won + torch.where(choices.starts, at_start, 0)).sum(-1)
 
 
@@ -143,60 +146,88 @@ class TiedObjective:
         if prior is None or not prior.fixes_level:
             self.level = (torch.arange(self.n + len(self.sizes), device=sizes.device) < self.n).double()
 
-    def log_likelihood(self, parameters: Tensor) -> Tensor:
-        """Of all lists, differentiable."""
-        logits, log_delta = parameters[: self.n], parameters[self.n :]
-        return sum(
-            (weights * log_prob(choices, logits, self.sizes, log_delta)).sum() for choices, weights in self.blocks
-        )  # type: ignore[return-value]
-
     def at(self, parameters: Tensor) -> "TiedPoint":
         """Evaluate it at logits."""
         return TiedPoint(self, parameters)
 
 
 class TiedPoint:
-    """The objective at some parameters; derivatives are those of its graph."""
+    """The objective at some parameters.
+
+    The logits of a list and the tie parameters are q = L + t numbers. Derivatives in these are taken for all lists of a
+    block at once, and then added up.
+    """
 
     def __init__(self, objective: TiedObjective, parameters: Tensor) -> None:
-        self.objective, self.n = objective, objective.n
-        self.parameters = parameters.detach()
-        with torch.enable_grad():
-            self._leaf = self.parameters.clone().requires_grad_()
-            likelihood = objective.log_likelihood(self._leaf)
-            (self._slope,) = torch.autograd.grad(likelihood, self._leaf, create_graph=True)
-        self.log_likelihood = self.value = float(likelihood.detach())
-        self.gradient = self._slope.detach().clone()
+        self.objective, self.n, self.parameters = objective, objective.n, parameters
         self._prior = objective.prior
+        self.value, self.gradient = 0.0, torch.zeros_like(parameters)
+        for block in objective.blocks:
+            own, value = self._value(block)
+            (slope,) = torch.autograd.grad(value, own)
+            self.value += float(value.detach())
+            self.gradient.index_add_(0, self._places(block[0]).flatten(), slope.flatten())
+        self.log_likelihood = self.value
         if self._prior is not None:
-            self.value += float(self._prior.value(self.parameters[: self.n]))
-            self.gradient[: self.n] += self._prior.gradient(self.parameters[: self.n])
+            self.value += float(self._prior.value(parameters[: self.n]))
+            self.gradient[: self.n] += self._prior.gradient(parameters[: self.n])
+
+    @cached_property
+    def _second(self) -> list[tuple[Tensor, Tensor]]:
+        """Of each block the information of its lists ``(b, q, q)``, and which parameters theirs are ``(b, q)``."""
+        found = []
+        for block in self.objective.blocks:
+            own, value = self._value(block)
+            with torch.enable_grad():
+                (slope,) = torch.autograd.grad(value, own, create_graph=True)
+                totals = slope.sum(0).unbind()  # lists are apart: each has its own part of a derivative
+            columns = [torch.autograd.grad(total, own, retain_graph=True)[0] for total in totals]
+            found.append((-torch.stack(columns, -1), self._places(block[0])))
+        return found
 
     def product(self, x: Tensor) -> Tensor:
         """The information, minus the second derivatives, times ``x``."""
-        return self._products(x[None])[0]
+        result = torch.zeros_like(x)
+        for information, places in self._second:
+            result.index_add_(0, places.flatten(), (information @ x[places][..., None]).flatten())
+        if self._prior is not None:
+            result[: self.n] += self._prior.product(self.parameters[: self.n], x[: self.n, None])[:, 0]
+        return result
 
     def diagonal(self) -> Tensor:
         """Of the information."""
-        return self.information().diagonal()
+        result = torch.zeros_like(self.parameters)
+        for information, places in self._second:
+            result.index_add_(0, places.flatten(), information.diagonal(dim1=-2, dim2=-1).flatten())
+        if self._prior is not None:
+            result[: self.n] += self._prior.diagonal(self.parameters[: self.n])
+        return result
 
     def information(self) -> Tensor:
         """Minus the second derivatives, ``(q, q)``."""
-        return self._products(torch.eye(len(self.parameters), dtype=self.parameters.dtype).to(self.parameters.device))
-
-    def _products(self, rows: Tensor) -> Tensor:
-        """The information times each row, ``(k, q)``."""
-        found = []
-        for part in rows.split(_MOST_DENSE):
-            (second,) = torch.autograd.grad(
-                self._slope, self._leaf, part, retain_graph=True, is_grads_batched=True, materialize_grads=True
-            )
-            found.append(-second)
-        result = torch.cat(found)
+        size = len(self.parameters)
+        result = self.parameters.new_zeros(size, size)
+        for information, places in self._second:
+            pairs = places[:, :, None] * size + places[:, None, :]
+            result.view(-1).index_add_(0, pairs.flatten(), information.flatten())
         if self._prior is not None:
-            logits = self.parameters[: self.n]
-            result[:, : self.n] += self._prior.product(logits, rows[:, : self.n].mT).mT
+            eye = torch.eye(self.n, dtype=result.dtype, device=result.device)
+            result[: self.n, : self.n] += self._prior.product(self.parameters[: self.n], eye)
         return result
+
+    def _value(self, block: tuple[TiedChoices, Tensor]) -> tuple[Tensor, Tensor]:
+        """Parameters of each list ``(b, q)``, which derivatives are taken in, and the log-likelihood of the block."""
+        choices, weights = block
+        with torch.enable_grad():
+            own = self.parameters[self._places(choices)].requires_grad_()
+            length = choices.order.shape[-1]
+            logs = log_prob_in_order(choices, own[:, :length], self.objective.sizes, own[:, length:])
+            return own, (weights * logs).sum()
+
+    def _places(self, choices: TiedChoices) -> Tensor:
+        """Which of all parameters those of each list are, ``(b, L + t)``; padding has no part in any sum."""
+        ties = torch.arange(self.n, len(self.parameters), device=choices.order.device)
+        return torch.cat([choices.order, ties.expand(len(choices.order), -1)], -1)
 
 
 def _blocks(lists: ChoiceLists) -> Iterator[tuple[TiedChoices, Tensor]]:

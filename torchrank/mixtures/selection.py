@@ -16,6 +16,7 @@ from torchrank.mixtures.em import MixtureFit
 from torchrank.mixtures.mixture import CRITERIA, Mixture
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_count, check_generator
 
 
@@ -117,6 +118,7 @@ def fit_mixtures(
         check_count(number, "n_components", 1)
     source = "cpu" if generator is None else generator.device
     seeds = torch.randint(2**62, (len(numbers), 2), generator=generator, device=source).tolist()
+    weights = weights_said(X, weights)
     total = _total_weight(X, weights)
     rows = []
     for number, pair in zip(numbers, seeds, strict=True):
