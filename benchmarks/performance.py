@@ -126,6 +126,37 @@ def _kendall_gram(rows: Rows) -> str:
     return f"{table(head, lines)}\n\n{text}"
 
 
+@_table("sparse")
+def _sparse(rows: Rows) -> str:
+    lines = [
+        (
+            f"{row['shape'][0]:,} x {row['shape'][1]:,}",
+            "0.7 % rated, 1 to 5" if "share" in row else "continuous" if row["levels"] is None else "integers 0..4",
+            row["what"],
+            duration(row["seconds"]),
+        )
+        for row in rows
+    ]
+    return table(("rankings x items", "scores", "what", " time"), lines)
+
+
+@_table("preferences")
+def _preferences(rows: Rows) -> str:
+    peers = ("torchrank", "torchrank, no covariance", "choix ilsr", "choix mm", "evalica")
+    cases = {row["what"]: {} for row in rows if row["by"] in peers}
+    for row in rows:
+        if row["by"] in peers:
+            cases[row["what"]][row["by"]] = row
+    lines = [
+        (what, *(duration(by[peer]["seconds"]) if peer in by else "" for peer in peers)) for what, by in cases.items()
+    ]
+    worst = {peer: max(by[peer]["error"] for by in cases.values() if peer in by) for peer in peers}
+    errors = ("largest error of a logit", *(f"{worst[peer]:.0e}" for peer in peers))
+    million = [f"{row['what']}, {row['by'].split(', ')[1]}: {duration(row['seconds'])}" for row in rows[-2:]]
+    text = "; ".join(million) + f", errors up to {max(row['error'] for row in rows[-2:]):.0e}."
+    return f"{table(('what', *(f' {peer}' for peer in peers)), [*lines, errors])}\n\n{text}"
+
+
 @_table("cost")
 def _cost(rows: Rows) -> str:
     lines = [

@@ -66,7 +66,7 @@ def fit_plackett_luce(
     prior: Prior = 0.0,
     method: str = "auto",
     covariance: str | Sequence[int] = "auto",
-    tol: float = 1e-9,
+    tol: float = 1e-10,
     max_iter: int = 1000,
 ) -> PlackettLuceFit:
     r"""Fit Plackett-Luce worths :math:`v = e^{\theta}` to rankings; of comparisons, Bradley-Terry strengths.

@@ -105,7 +105,7 @@ class PlackettLuceRegression(KeepsPrecision):
         features: Matrix,
         weights: Matrix | None = None,
         *,
-        tol: float = 1e-9,
+        tol: float = 1e-10,
         max_iter: int = 100,
     ) -> RegressionFit:
         """Set the coefficients to those of maximum likelihood, or of the maximum with the prior.

@@ -44,7 +44,7 @@ class PlackettLuceRegression(BaseEstimator):
     """
 
     def __init__(
-        self, *, missing: str = "interleaving", prior: float | None = 1.0, tol: float = 1e-9, max_iter: int = 100
+        self, *, missing: str = "interleaving", prior: float | None = 1.0, tol: float = 1e-10, max_iter: int = 100
     ) -> None:
         self.missing = missing
         self.prior = prior
