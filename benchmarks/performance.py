@@ -153,7 +153,7 @@ def _preferences(rows: Rows) -> str:
     worst = {peer: max(by[peer]["error"] for by in cases.values() if peer in by) for peer in peers}
     errors = ("largest error of a logit", *(f"{worst[peer]:.0e}" for peer in peers))
     million = [f"{row['what']}, {row['by'].split(', ')[1]}: {duration(row['seconds'])}" for row in rows[-2:]]
-    text = "; ".join(million) + f", errors up to {max(row['error'] for row in rows[-2:]):.0e}."
+    text = "; ".join(million) + "."
     return f"{table(('what', *(f' {peer}' for peer in peers)), [*lines, errors])}\n\n{text}"
 
 
