@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 from torch import nn
 
+from torchrank.estimators.data_sets import NamedTable, check_names, refuse_data_set, scores_of, target_of
 from torchrank.rankings.arrays import as_array, as_tensor, refuse_masks, to_numpy
 
 ENCODE = "encode categories as numbers first, as by sklearn.preprocessing.OneHotEncoder"
@@ -24,11 +25,11 @@ def check_features(
     ``remedy`` is what to do about words.
 
     Raises:
+        TypeError: a data set of rankings.
         ValueError: what ``validate_data`` refuses.
     """
-    _refuse_masks(X, targets)
-    refuse_words(X, "X", remedy)
-    return validate_data(estimator, X, *targets, reset=reset, **options)
+    refuse_data_set(X, "X", "a matrix of numbers", "pass its features, data.X, or its scores, data.scores")
+    return _validated(estimator, X, targets, remedy, reset, options)
 
 
 def check_scores(
@@ -40,8 +41,8 @@ def check_scores(
 
     Args:
         estimator: whose items are learned, or compared with those learned.
-        X: ``(m, n)`` scores.
-        *targets: ``y``, where there is one.
+        X: ``(m, n)`` scores, or a data set.
+        *targets: ``y``, where there is one; None is the classes of a data set.
         remedy: what to do about NaN, an unranked item; None where it is legal.
         reset: whether this is a fit.
         **options: of ``sklearn.utils.check_array``.
@@ -49,16 +50,32 @@ def check_scores(
     Raises:
         ValueError: what ``validate_data`` refuses, fewer than two items, NaN, and integers beyond 2^53 beside NaN.
     """
-    _refuse_masks(X, targets)
-    refuse_words(X, "X", RANK)
+    X, targets = scores_of(X), tuple(target_of(X, y) for y in targets)
     options |= {"ensure_all_finite": "allow-nan", "ensure_min_features": 2 if reset else 1}
-    checked = validate_data(estimator, X, *targets, reset=reset, **options)
+    checked = _validated(estimator, X, targets, RANK, reset, options)
     scores = np.asarray(checked[0] if targets else checked)
     if remedy is not None and np.isnan(scores).any():
         row, item = np.argwhere(np.isnan(scores))[0]
         raise ValueError(f"X has NaN (an unranked item) at row {row}, item {item}; {remedy}")
-    exact = _unrounded(X, scores)
+    exact = _unrounded(X.values if isinstance(X, NamedTable) else X, scores)
     return (exact, *checked[1:]) if targets else exact
+
+
+def _validated(
+    estimator: Any, X: Any, targets: tuple[Any, ...], remedy: str, reset: bool, options: dict[str, Any]
+) -> Any:
+    """``validate_data`` of a table; names of a data set's columns are learned and compared as those of a data frame."""
+    table = X.values if isinstance(X, NamedTable) else X
+    _refuse_masks(table, targets)
+    refuse_words(table, "X", remedy)
+    if not isinstance(X, NamedTable):
+        return validate_data(estimator, X, *targets, reset=reset, **options)
+    if not reset and check_names(estimator, X.names):
+        return check_array(table, input_name="X", estimator=estimator, **options)
+    checked = validate_data(estimator, table, *targets, reset=reset, **options)
+    if reset and X.names is not None:
+        estimator.feature_names_in_ = X.names
+    return checked
 
 
 def _refuse_masks(X: Any, targets: tuple[Any, ...]) -> None:

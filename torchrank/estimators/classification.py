@@ -10,14 +10,16 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from torchrank._docs import shares_arguments
 from torchrank.classification import AllPairsMajorityVote as AllPairsMajorityVoteModule
+from torchrank.classification import ScoredPairs, paired_items, top_scoring_pairs
 from torchrank.classification import TopScoringPairs as TopScoringPairsModule
-from torchrank.classification import paired_items, top_scoring_pairs
 from torchrank.classification.labels import class_pairs
 from torchrank.estimators.border import check_scores
-from torchrank.estimators.fitting import all_or_nothing
+from torchrank.estimators.data_sets import refuse_weights, target_of, weights_of
+from torchrank.estimators.fitting import SETTINGS, all_or_nothing, module_on_device, on_device
+from torchrank.rankings.arrays import is_data_set, to_numpy
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.validate import as_scores
 
 COMPLETE = "pairs compare items of complete rankings: leave the item out, or fill in a score"
 
@@ -43,8 +45,21 @@ class DecisionMixin(ClassifierMixin):
         decision = self.decision_function(X)
         return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
 
+    def score(  # pyright: ignore[reportIncompatibleMethodOverride] - a stub there
+        self: Any, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Share of the samples whose class is predicted.
+
+        Args:
+            X: ``(m, n)`` samples, or a data set.
+            y: ``(m,)`` their classes; None is those of a data set.
+            sample_weight: ``(m,)`` how much each sample counts; None is the weights of a data set, or 1 each.
+        """
+        return ClassifierMixin.score(self, X, target_of(X, y), weights_of(X, sample_weight))
+
 
 @isolated
+@shares_arguments(SETTINGS)
 class TopScoringPairs(DecisionMixin, BaseEstimator):
     """Majority vote of the k pairs of features whose order tells classes apart best (TSP, k-TSP).
 
@@ -55,6 +70,7 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
         k: pairs for each pair of classes.
         disjoint: no feature in two pairs.
         verbose: show a progress bar of tiles of the table of pairs while fitting.
+        device: {device}
 
     Attributes:
         classes_: class labels, sorted.
@@ -65,25 +81,28 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
         n_features_in_: columns of ``X``.
     """
 
-    def __init__(self, k: int = 1, *, disjoint: bool = False, verbose: bool = False) -> None:
+    def __init__(self, k: int = 1, *, disjoint: bool = False, verbose: bool = False, device: Any = None) -> None:
         self.k = k
         self.disjoint = disjoint
         self.verbose = verbose
+        self.device = device
 
-    def fit(self, X: Any, y: Any) -> "TopScoringPairs":
-        """Choose pairs for samples ``(m, n)`` and their classes ``(m,)``.
+    def fit(self, X: Any, y: Any = None) -> "TopScoringPairs":
+        """Choose pairs for samples ``(m, n)`` and their classes ``(m,)``; a data set has both.
 
         Raises:
-            ValueError: NaN, only one class, or ``k`` larger than the number of pairs.
+            ValueError: NaN, weights of a data set, only one class, or ``k`` larger than the number of pairs.
         """
         with all_or_nothing(self):
+            refuse_weights(self, X)
             X, y = check_scores(self, X, y, remedy=COMPLETE)
             self.classes_, numbers = encode_classes(y)
             module = TopScoringPairsModule(self.k, n_classes=len(self.classes_), disjoint=self.disjoint)
-            module.fit(as_scores(X)[0], numbers, progress=bool(self.verbose))
+            module = module_on_device(module, self.device)
+            module.fit(on_device(X, self.device), numbers, progress=bool(self.verbose))
             self.model_ = module
-            self.pairs_ = torch.stack([self.model_.above, self.model_.below], dim=2).numpy()
-            self.scores_ = self.model_.score.numpy()
+            self.pairs_ = to_numpy(torch.stack([self.model_.above, self.model_.below], dim=2))
+            self.scores_ = to_numpy(self.model_.score)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -92,10 +111,12 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
         For more than two classes: how many other classes each wins against, plus less than 1/3 either way by margins.
         """
         check_is_fitted(self)
-        return self.model_(as_scores(check_scores(self, X, reset=False, remedy=COMPLETE))[0]).numpy()
+        scores = on_device(check_scores(self, X, reset=False, remedy=COMPLETE), self.device)
+        return to_numpy(self.model_(scores))
 
 
 @isolated
+@shares_arguments(SETTINGS)
 class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
     """Majority vote of all pairs of features, each for the class in which its order is more frequent (APMV).
 
@@ -105,6 +126,7 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
         ties: "half" is neutral; "strict" reproduces published accuracies, see
             :func:`torchrank.classification.all_pairs_margins`.
         verbose: show a progress bar of tiles of the table of pairs while predicting.
+        device: {device}
 
     Attributes:
         classes_: class labels, sorted.
@@ -112,20 +134,22 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
         n_features_in_: columns of ``X``.
     """
 
-    def __init__(self, *, ties: str = "half", verbose: bool = False) -> None:
+    def __init__(self, *, ties: str = "half", verbose: bool = False, device: Any = None) -> None:
         self.ties = ties
         self.verbose = verbose
+        self.device = device
 
-    def fit(self, X: Any, y: Any) -> "AllPairsMajorityVote":
-        """Keep samples ``(m, n)`` and their classes ``(m,)``.
+    def fit(self, X: Any, y: Any = None) -> "AllPairsMajorityVote":
+        """Keep samples ``(m, n)`` and their classes ``(m,)``; a data set has both.
 
         Raises:
-            ValueError: NaN, or only one class.
+            ValueError: NaN, weights of a data set, or only one class.
         """
         with all_or_nothing(self):
+            refuse_weights(self, X)
             X, y = check_scores(self, X, y, remedy=COMPLETE)
             self.classes_, numbers = encode_classes(y)
-            self.model_ = AllPairsMajorityVoteModule(as_scores(X)[0], numbers, ties=self.ties)
+            self.model_ = AllPairsMajorityVoteModule(on_device(X, self.device), numbers, ties=self.ties)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -134,11 +158,12 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
         ``(m, classes)`` for more than two classes, as for :class:`TopScoringPairs`.
         """
         check_is_fitted(self)
-        scores, _ = as_scores(check_scores(self, X, reset=False, remedy=COMPLETE))
-        return self.model_(scores, progress=bool(self.verbose)).numpy()
+        scores = on_device(check_scores(self, X, reset=False, remedy=COMPLETE), self.device)
+        return to_numpy(self.model_(scores, progress=bool(self.verbose)))
 
 
 @isolated
+@shares_arguments(SETTINGS)
 class TSPSelector(SelectorMixin, BaseEstimator):
     """Keep the features in the k top scoring pairs, of every pair of classes (Shi et al., 2011).
 
@@ -146,6 +171,7 @@ class TSPSelector(SelectorMixin, BaseEstimator):
         k: pairs for each pair of classes.
         disjoint: no feature in two pairs; then 2 k features are kept.
         verbose: show a progress bar of tiles of the table of pairs, for every pair of classes.
+        device: {device}
 
     Attributes:
         classes_: class labels, sorted.
@@ -159,28 +185,39 @@ class TSPSelector(SelectorMixin, BaseEstimator):
 
     n_features_in_: int
 
-    def __init__(self, k: int = 10, *, disjoint: bool = False, verbose: bool = False) -> None:
+    def __init__(self, k: int = 10, *, disjoint: bool = False, verbose: bool = False, device: Any = None) -> None:
         self.k = k
         self.disjoint = disjoint
         self.verbose = verbose
+        self.device = device
 
-    def fit(self, X: Any, y: Any) -> "TSPSelector":
-        """Choose features by samples ``(m, n)`` and their classes ``(m,)``.
+    def fit(self, X: Any, y: Any = None) -> "TSPSelector":
+        """Choose features by samples ``(m, n)`` and their classes ``(m,)``; a data set has both.
 
         Raises:
-            ValueError: NaN, only one class, or ``k`` larger than the number of pairs.
+            ValueError: NaN, weights of a data set, only one class, or ``k`` larger than the number of pairs.
         """
         with all_or_nothing(self):
+            refuse_weights(self, X)
             X, y = check_scores(self, X, y, remedy=COMPLETE)
             self.classes_, numbers = encode_classes(y)
             options = {"disjoint": self.disjoint, "progress": bool(self.verbose)}
-            found = []
+            scores, found = on_device(X, self.device), []
             for first, second in class_pairs(len(self.classes_)):
                 of_two = (numbers == first) | (numbers == second)
-                found.append(top_scoring_pairs(X[of_two], numbers[of_two] == second, self.k, **options))
+                rows = on_device(of_two.nonzero()[0], self.device)
+                best = top_scoring_pairs(scores[rows], numbers[of_two] == second, self.k, **options)
+                found.append(ScoredPairs(*map(to_numpy, best)))
             self.pairs_ = np.stack([np.stack([pairs.above, pairs.below], axis=1) for pairs in found])
             self._scored = found
         return self
+
+    def transform(self, X: Any) -> Any:
+        """The features kept, ``(m, kept)``, of samples ``(m, n)``."""
+        check_is_fitted(self)
+        if is_data_set(X):
+            return check_scores(self, X, reset=False, remedy=None)[:, self.get_support()]
+        return super().transform(X)
 
     def supports(self, ks: Sequence[int]) -> np.ndarray:
         """Which features the first ``ks[0]`` pairs would keep, and so on: ``(len(ks), n)`` bool, from one fit.

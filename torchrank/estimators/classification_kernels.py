@@ -4,24 +4,30 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
 
+from torchrank._docs import shares_arguments
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
 from torchrank.clustering.points import CHOOSE_KERNEL
 from torchrank.estimators.border import check_features, check_scores, takes_unranked
 from torchrank.estimators.classification import DecisionMixin, encode_classes
-from torchrank.estimators.fitting import all_or_nothing
+from torchrank.estimators.data_sets import refuse_data_set, refuse_weights
+from torchrank.estimators.fitting import SETTINGS, all_or_nothing, module_on_device, on_device, usable
 from torchrank.estimators.named_kernels import named_kernel
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
-from torchrank.rankings.arrays import refuse_masks
+from torchrank.ops.rank import as_rankings
+from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 
 
 @isolated
+@shares_arguments(SETTINGS)
 class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
     """Kernel Fisher discriminant; several classes by the nearest class mean in the metric of the within-class scatter.
 
@@ -32,11 +38,13 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         ridge: above 0, on the scale of the kernel; see :class:`GramNormalizer`.
         kernel: "kendall", "precomputed", a name that ``sklearn.metrics.pairwise.pairwise_kernels`` knows, or a function
             of ``(r, d)`` and ``(s, d)`` giving ``(r, s)``, such as the kernels of this library. Where a kernel of
-            rankings has a rule for unranked items (``missing``), NaN is legal.
+            rankings has a rule for unranked items (``missing``), NaN is legal. With ``device`` functions get tensors,
+            and named kernels other than "kendall" are computed on the CPU.
         kernel_params: further arguments of the kernel.
         ridge_on: "kernel" or "scatter".
         threshold: "midpoint" between the projected class means, or "zero".
         verbose: show a progress bar of pairs of samples while the "kendall" kernel is computed.
+        device: {device}
 
     Attributes:
         classes_: class labels, sorted.
@@ -54,6 +62,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         ridge_on: str = "kernel",
         threshold: str = "midpoint",
         verbose: bool = False,
+        device: Any = None,
     ) -> None:
         self.ridge = ridge
         self.kernel = kernel
@@ -61,38 +70,49 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         self.ridge_on = ridge_on
         self.threshold = threshold
         self.verbose = verbose
+        self.device = device
 
-    def fit(self, X: Any, y: Any) -> "KernelFisherDiscriminant":
-        """Learn from samples ``(m, n)``, or their kernel matrix ``(m, m)``, and classes ``(m,)``.
+    def fit(self, X: Any, y: Any = None) -> "KernelFisherDiscriminant":
+        """Learn from samples ``(m, n)``, or their kernel matrix ``(m, m)``, and classes ``(m,)``; a data set has both.
 
         Raises:
-            ValueError: NaN, only one class, a kernel matrix that is not square and symmetric, or an unknown choice.
+            ValueError: NaN, weights of a data set, only one class, a kernel matrix that is not square and symmetric, or
+                an unknown choice.
         """
         with all_or_nothing(self):
+            refuse_weights(self, X)
             X, y = self._checked(X, y)
             self.classes_, numbers = encode_classes(y)
             self.X_fit_ = None if self.kernel == "precomputed" else X
             discriminant = fisher_discriminant(
-                X if self.X_fit_ is None else self._gram(X, X),
+                self._gram(X),
                 numbers,
                 n_classes=len(self.classes_),
                 ridge=self.ridge,
                 ridge_on=self.ridge_on,
                 threshold=self.threshold,
             )
-            self.discriminant_: FisherDiscriminant = discriminant
+            self.discriminant_ = FisherDiscriminant(*map(to_numpy, discriminant))
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Discriminant functions ``(m2, classes)``; for two classes that of the second minus that of the first."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        return self.discriminant_.decision(X if self.X_fit_ is None else self._gram(X, self.X_fit_))
+        parts = (on_device(part, self.device) for part in self.discriminant_)
+        return to_numpy(FisherDiscriminant(*parts).decision(self._gram(X)))
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def _gram(self, X: np.ndarray) -> Tensor:
+        """The kernel ``(m2, m)`` float64 of samples against those of the fit."""
+        gram = X if self.X_fit_ is None else self._kernel_values(X, self.X_fit_)
+        return on_device(gram, self.device, "kernel").to(torch.float64).detach()
+
+    def _kernel_values(self, X: np.ndarray, Y: np.ndarray) -> Any:
         params = self.kernel_params or {}
         if self.kernel == "kendall":
-            return kendall_gram(X, Y, **{"progress": bool(self.verbose), **params})
+            ranked = (as_rankings(side, missing=params.get("missing")).in_float64() for side in (X, Y))
+            ranked = (rankings.to(usable(self.device)) for rankings in ranked)
+            return kendall_gram(*ranked, **{"progress": bool(self.verbose), **params})
         if not callable(self.kernel):
             if self.kernel not in PAIRWISE_KERNEL_FUNCTIONS:
                 known = ", ".join(map(repr, sorted(PAIRWISE_KERNEL_FUNCTIONS)))
@@ -101,9 +121,12 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
                     f"torchrank.MallowsKernel(), or one of scikit-learn's: {known}"
                 )
             return named_kernel(X, Y, self.kernel, params)
-        gram = np.asarray(self.kernel(X, Y, **params), dtype=np.float64)
-        if gram.shape != (len(X), len(Y)):
-            raise ValueError(f"kernel gave a matrix of shape {gram.shape}; expected {(len(X), len(Y))}")
+        kernel = module_on_device(self.kernel, self.device)
+        sides = (X, Y) if self.device is None else (on_device(side, self.device) for side in (X, Y))
+        gram = kernel(*sides, **params)
+        gram = gram if isinstance(gram, Tensor) else np.asarray(gram, dtype=np.float64)
+        if tuple(gram.shape) != (len(X), len(Y)):
+            raise ValueError(f"kernel gave a matrix of shape {tuple(gram.shape)}; expected {(len(X), len(Y))}")
         return gram
 
     @property
@@ -121,7 +144,8 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         """Samples in float64, those of rankings also as integers that it would round to ties."""
         if self._on_rankings:
             remedy = None if self._takes_unranked else CHOOSE_KERNEL
-            return check_scores(self, X, *y, reset=reset, remedy=remedy, dtype=[np.float64, np.int64, np.uint64])
+            return check_scores(self, X, *y, reset=reset, remedy=remedy, dtype=np.float64)
+        refuse_data_set(X, "X", "features, or a Gram matrix", "pass data.X, data.scores, or a kernel of rankings")
         check = validate_data if self.kernel == "precomputed" else check_features
         return check(self, X, *y, reset=reset, dtype=np.float64)
 

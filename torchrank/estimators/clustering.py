@@ -12,14 +12,24 @@ from sklearn.utils.validation import (
     check_is_fitted,
     validate_data,
 )
+from torch import Tensor
 
 from torchrank import clustering
 from torchrank._docs import shares_arguments
 from torchrank.clustering.points import CHOOSE_KERNEL
 from torchrank.estimators.border import check_scores, takes_unranked
-from torchrank.estimators.fitting import ATTRIBUTES, all_or_nothing, keep_evidence
-from torchrank.rankings.arrays import refuse_masks
+from torchrank.estimators.data_sets import refuse_data_set, weights_of
+from torchrank.estimators.fitting import (
+    ATTRIBUTES,
+    SETTINGS,
+    all_or_nothing,
+    keep_evidence,
+    module_on_device,
+    on_device,
+)
+from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.labels import as_labels
 
 
 @isolated
@@ -28,6 +38,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
 
     random_state: Any
     verbose: bool
+    device: Any
     _learner: ClassVar[type]  # the module, whose settings are the estimator's
     _learner_counts_items: ClassVar[bool] = False  # whether it also has to know how many items there are
     _remedy: ClassVar[str] = CHOOSE_KERNEL  # what to do about unranked items
@@ -36,19 +47,22 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
         """Find clusters of the rows of ``X``; ``y`` is ignored.
 
         Args:
-            X: ``(m, n)`` scores, larger = preferred; or a Gram matrix ``(m, m)`` for ``kernel="precomputed"``.
+            X: ``(m, n)`` scores, larger = preferred, or a data set; or a Gram matrix ``(m, m)`` for
+                ``kernel="precomputed"``.
             y: ignored.
-            sample_weight: ``(m,)`` how much each row counts, at least 0.
+            sample_weight: ``(m,)`` how much each row counts, at least 0; None is the weights of a data set, or 1 each.
+
+        Raises:
+            RuntimeError: ``device`` is not there.
 
         Warns:
             ConvergenceWarning: ``max_iter`` was not enough.
             UserWarning: clusters stay empty, or a concentration reached its cap.
         """
         with all_or_nothing(self):
-            X = self._validated(X, reset=True)
-            weights = self._checked_weights(X, sample_weight)
+            X, weights = self._weighted_rows(X, sample_weight, reset=True)
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            self.model_ = self._module(X.shape[1])
+            self.model_ = module_on_device(self._module(X.shape[1]), self.device)
             fit = self.model_.fit(
                 X, weights, generator=torch.Generator().manual_seed(seed), progress=bool(self.verbose)
             )
@@ -59,7 +73,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
     def predict(self, X: Any) -> np.ndarray:
         """Labels ``(m2,)`` of rankings ``(m2, n)``; for ``kernel="precomputed"`` of ``(m2, m)``, new against old."""
         check_is_fitted(self)
-        return self.model_.predict(self._validated(X, reset=False))
+        return to_numpy(self.model_.predict(self._validated(X, reset=False)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -77,38 +91,47 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
         """Whether NaN, an unranked item, is legal."""
         return takes_unranked(getattr(self, "kernel", None))
 
-    def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _validated(self, X: Any, *, reset: bool) -> Tensor:
+        """Rows where they are computed with."""
         if self._precomputed:
             refuse_masks(X, "X")
-            return np.asarray(validate_data(self, X, reset=reset))
+            refuse_data_set(X, "X", "a Gram matrix", "pass another kernel, or kernel(data, data)")
+            return on_device(np.asarray(validate_data(self, X, reset=reset)), self.device)
         remedy = None if self._takes_unranked else self._remedy
-        return np.asarray(check_scores(self, X, reset=reset, remedy=remedy))
+        return on_device(np.asarray(check_scores(self, X, reset=reset, remedy=remedy)), self.device)
 
-    @staticmethod
-    def _checked_weights(X: np.ndarray, sample_weight: Any) -> np.ndarray | None:
-        refuse_masks(sample_weight, "sample_weight")
-        return None if sample_weight is None else _check_sample_weight(sample_weight, X)
+    def _weighted_rows(self, X: Any, sample_weight: Any, *, reset: bool = False) -> tuple[Tensor, np.ndarray | None]:
+        """Rows, and their weights in float64 where there are some."""
+        rows, weights = self._validated(X, reset=reset), weights_of(X, sample_weight)
+        refuse_masks(weights, "sample_weight")
+        return rows, None if weights is None else _check_sample_weight(weights, np.empty(rows.shape[:1]))
 
     def _module(self, n_items: int) -> Any:
         """The module with the estimator's settings."""
         settings = self.get_params(deep=False) | ({"n_items": n_items} if self._learner_counts_items else {})
-        of_the_fit = ("random_state", "verbose")
+        settings["init"] = _numbered(settings["init"])
+        of_the_fit = ("random_state", "verbose", "device")
         return self._learner(**{name: value for name, value in settings.items() if name not in of_the_fit})
 
     @abstractmethod
-    def _keep(self, fit: Any, X: np.ndarray) -> None:
+    def _keep(self, fit: Any, X: Tensor) -> None:
         """Keep what this kind of fit has learned."""
+
+
+def _numbered(init: Any) -> Any:
+    """Labels to start from as integers, names by their places in order; words are choices."""
+    return init if isinstance(init, str) else as_labels(init, "init")
 
 
 class _KMeans(RankingClusterer):
     """What the two kinds of k-means learn."""
 
-    def _keep(self, fit: clustering.KMeansFit, X: np.ndarray) -> None:
-        self.labels_ = fit.labels
+    def _keep(self, fit: clustering.KMeansFit, X: Tensor) -> None:
+        self.labels_ = to_numpy(fit.labels)
 
 
 @isolated
-@shares_arguments(ATTRIBUTES)
+@shares_arguments(ATTRIBUTES, SETTINGS)
 class KernelKMeans(_KMeans):
     """Kernel k-means on rankings; see :class:`torchrank.KernelKMeans` for what it minimizes.
 
@@ -117,11 +140,13 @@ class KernelKMeans(_KMeans):
         kernel: a kernel module such as :class:`torchrank.MallowsKernel`, a function of two score matrices, or
             "precomputed"; None means the Kendall kernel. Modules are cloned with the estimator, and their settings are
             parameters, such as ``kernel__lam``.
-        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
+        init: "k-means++" or "random", or labels ``(m,)`` or ``(starts, m)`` of all training rows: integers from 0
+            on, or names, which are numbered in their order.
         n_init: starts, of which the best is kept.
         max_iter: most iterations of a start.
         random_state: seed of the starts.
         verbose: show a progress bar of the starts, with the iteration and the best objective.
+        device: {device}
 
     Attributes:
         labels_: ``(m,)`` cluster of each training row.
@@ -146,6 +171,7 @@ class KernelKMeans(_KMeans):
         max_iter: int = 300,
         random_state: Any = None,
         verbose: bool = False,
+        device: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -154,10 +180,11 @@ class KernelKMeans(_KMeans):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
 
 @isolated
-@shares_arguments(ATTRIBUTES)
+@shares_arguments(ATTRIBUTES, SETTINGS)
 class RankingKMeans(_KMeans):
     """k-means with central rankings; see :class:`torchrank.RankingKMeans` for what it minimizes.
 
@@ -165,11 +192,13 @@ class RankingKMeans(_KMeans):
         n_clusters: number of clusters.
         center: "kemeny", "borda" or "copeland".
         missing: "raise" refuses unranked items, NaN; "pairwise" lets pairs with them cost nothing.
-        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
+        init: "k-means++" or "random", or labels ``(m,)`` or ``(starts, m)`` of all training rows: integers from 0
+            on, or names, which are numbered in their order.
         n_init: starts, of which the best is kept.
         max_iter: most iterations of a start.
         random_state: seed of the starts.
         verbose: show a progress bar of the starts, with the iteration and the best objective.
+        device: {device}
 
     Attributes:
         cluster_centers_: ``(n_clusters, n)`` central rankings, scores from 0 to n - 1.
@@ -197,6 +226,7 @@ class RankingKMeans(_KMeans):
         max_iter: int = 300,
         random_state: Any = None,
         verbose: bool = False,
+        device: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.center = center
@@ -206,11 +236,12 @@ class RankingKMeans(_KMeans):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
     @property
     def _takes_unranked(self) -> bool:
         return self.missing != "raise"
 
-    def _keep(self, fit: clustering.KMeansFit, X: np.ndarray) -> None:
+    def _keep(self, fit: clustering.KMeansFit, X: Tensor) -> None:
         super()._keep(fit, X)
-        self.cluster_centers_ = self.model_.centers.numpy()
+        self.cluster_centers_ = to_numpy(self.model_.centers)

@@ -9,15 +9,19 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from torchrank._docs import shares_arguments
 from torchrank.estimators.border import check_scores
-from torchrank.estimators.fitting import all_or_nothing
+from torchrank.estimators.data_sets import refuse_weights
+from torchrank.estimators.fitting import SETTINGS, all_or_nothing, usable
 from torchrank.kernels.kendall import kendall_features
+from torchrank.ops.rank import as_rankings
 from torchrank.rankings.isolation import isolated
 
 _COMPLETE = "complete or drop these rows, or leave the item out"
 
 
 @isolated
+@shares_arguments(SETTINGS)
 class KendallFeatures(TransformerMixin, BaseEstimator):
     """Every pair of items as a feature: positive where the first is preferred, negative where the second is, 0 if tied.
 
@@ -27,6 +31,7 @@ class KendallFeatures(TransformerMixin, BaseEstimator):
 
     Args:
         variant: "a", or "b" for rows of unit norm.
+        device: {device}
 
     Attributes:
         n_features_in_: number of items.
@@ -35,17 +40,21 @@ class KendallFeatures(TransformerMixin, BaseEstimator):
 
     n_features_in_: int
 
-    def __init__(self, *, variant: str = "a") -> None:
+    def __init__(self, *, variant: str = "a", device: Any = None) -> None:
         self.variant = variant
+        self.device = device
 
     def fit(self, X: Any, y: Any = None) -> "KendallFeatures":
-        """Learn how many items there are, and their names, from scores ``(m, n)``; ``y`` is not used.
+        """Learn how many items there are, and their names, from scores ``(m, n)`` or a data set; ``y`` is not used.
 
         Raises:
-            ValueError: NaN, fewer than two items.
+            ValueError: NaN, weights of a data set, which features do not have, fewer than two items.
+            RuntimeError: ``device`` is not there.
         """
         with all_or_nothing(self):
+            refuse_weights(self, X)
             check_scores(self, X, remedy=_COMPLETE)
+            usable(self.device)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -55,7 +64,8 @@ class KendallFeatures(TransformerMixin, BaseEstimator):
             ValueError: NaN, other items than in :meth:`fit`, or an unknown variant.
         """
         check_is_fitted(self)
-        return kendall_features(np.asarray(check_scores(self, X, reset=False, remedy=_COMPLETE)), variant=self.variant)
+        rankings = as_rankings(np.asarray(check_scores(self, X, reset=False, remedy=_COMPLETE)))
+        return kendall_features(rankings.to(usable(self.device)), variant=self.variant)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names ``(n(n-1)/2,)`` such as "soup>cake", of items named in :meth:`fit` or here, else x0, x1, ...

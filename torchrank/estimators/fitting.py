@@ -1,15 +1,19 @@
-"""What every ``fit`` of an estimator runs in."""
+"""What every ``fit`` of an estimator runs in, and where."""
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from torch import Tensor, nn
 
 from torchrank._warnings import unconverged_as
 from torchrank.evidence import Evidence
+from torchrank.rankings.arrays import from_array
 
 
 @contextmanager
@@ -35,6 +39,43 @@ def keep_evidence(estimator: Any, evidence: Evidence) -> None:
     estimator.n_iter_, estimator.converged_, estimator.reason_ = evidence.n_iter, evidence.converged, evidence.reason
 
 
+def on_device(values: Any, device: Any, name: str = "X") -> Tensor:
+    """An array, or a tensor, as a tensor on a device; None is the CPU.
+
+    Raises:
+        RuntimeError: a device that torch does not know or cannot use here.
+    """
+    tensor = values if isinstance(values, Tensor) else from_array(values, name)
+    return tensor.to(usable(device))
+
+
+def module_on_device(module: Any, device: Any) -> Any:
+    """A module on a device, a copy so that parts that a user gave stay where they are; as it is for None.
+
+    What is no module, such as a kernel that is a function, stays as it is.
+
+    Raises:
+        RuntimeError: as :func:`on_device`.
+    """
+    if device is None or not isinstance(module, nn.Module):
+        return module
+    return copy.deepcopy(module).to(usable(device))
+
+
+def usable(device: Any) -> Any:
+    """The device, "cpu" for None; ``RuntimeError`` with its name where torch does not know it or cannot use it."""
+    if device is None:
+        return "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError, TypeError) as error:  # torch was built without it, or finds no driver
+        raise RuntimeError(f"device={device!r} cannot be used here ({error}); pass None for the CPU") from None
+    return device
+
+
+SETTINGS = {
+    "device": 'where to compute, such as "cuda"; None is the CPU. Results are NumPy arrays all the same.',
+}
 ATTRIBUTES = {
     "objective": "after each iteration of the start that was kept,",
     "losses": "what each start came to, the lower the better.",

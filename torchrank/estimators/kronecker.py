@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 from tqdm import tqdm
 
 from torchrank._docs import shares_arguments
@@ -16,11 +17,11 @@ from torchrank.conditional.arguments import checked_double
 from torchrank.conditional.descriptions import DIRECTION, LOSS, RELATION
 from torchrank.conditional.edges import solve_edges
 from torchrank.estimators.border import ENCODE, check_features
-from torchrank.estimators.fitting import all_or_nothing, keep_evidence
+from torchrank.estimators.fitting import SETTINGS, all_or_nothing, keep_evidence, on_device
 from torchrank.estimators.kronecker_graph import Graph, NodeKernel, graph_of_features, graph_of_numbers
 from torchrank.evidence import Evidence
 from torchrank.metrics import concordance_index
-from torchrank.rankings.arrays import refuse_masks
+from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
@@ -44,6 +45,7 @@ SHARED = {
     ),
     "tol": "relative residual that ends the iterations.",
     "max_iter": "most iterations.",
+    **SETTINGS,
 }
 
 
@@ -71,6 +73,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         tol: {tol}
         max_iter: {max_iter}
         verbose: show a progress bar of iterations, with the relative residual; the closed form has none.
+        device: {device} Kernels between nodes are computed on the CPU, by scikit-learn or a function of arrays.
 
     Attributes:
         pair_duals_: ``(m, n)`` weights of the pairs of training nodes.
@@ -100,6 +103,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         tol: float = 1e-8,
         max_iter: int = 1000,
         verbose: bool = False,
+        device: Any = None,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -114,6 +118,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+        self.device = device
 
     def fit(self, X: Any, y: Any) -> "KroneckerRLS":
         """Learn from edges ``X`` and their labels ``y``.
@@ -175,13 +180,18 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
     def _node_kernel(self) -> NodeKernel:
         return NodeKernel(self.kernel, self.kernel_params)
 
-    def _training_kernels(self, graph: Graph) -> tuple[np.ndarray, np.ndarray | None]:
-        K_start = self._node_kernel(graph.start_nodes, graph.start_nodes, self.nodes)
+    def _training_kernels(self, graph: Graph) -> tuple[Tensor, Tensor | None]:
+        K_start = self._kernel_values(graph.start_nodes, graph.start_nodes, self.nodes)
         if graph.end_nodes is None:
             return K_start, None
-        return K_start, self._node_kernel(graph.end_nodes, graph.end_nodes, self.end_nodes)
+        return K_start, self._kernel_values(graph.end_nodes, graph.end_nodes, self.end_nodes)
 
-    def _closed_form(self, graph: Graph, y: np.ndarray) -> np.ndarray | None:
+    def _kernel_values(self, left: np.ndarray, right: np.ndarray, table: Any) -> Tensor:
+        """The kernel between nodes where it is computed with."""
+        K = self._node_kernel(left, right, table)
+        return on_device(K if K.dtype.kind == "f" else K.astype(np.float64), self.device, "the kernel")
+
+    def _closed_form(self, graph: Graph, y: np.ndarray) -> Tensor | None:
         """The label matrix where the closed form is to be used, else None."""
         check_choice(self.solver, "solver", SOLVERS)
         has_one = self.loss == "regression" or self.relation == "ordinary"
@@ -191,7 +201,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
                 "solver='eigen' needs every pair of nodes exactly once, and the ranking loss an ordinary relation; "
                 "use solver='auto'"
             )
-        return F
+        return None if F is None else on_device(F, self.device, "y")
 
     def _solver(self, graph: Graph) -> KroneckerEigh:
         K_start, K_end = self._training_kernels(graph)
@@ -203,20 +213,20 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         F = self._closed_form(graph, y)
         if F is not None:
             solver = self._solver(graph)
-            solver.solve(F, alphas)
+            solver.solve(F.to(solver.K_start.dtype), alphas)
             keep_evidence(self, Evidence.closed_form(float(solver.training_loss()[-1])))
-            return solver.pair_duals
+            return to_numpy(solver.pair_duals)
         K_start, K_end = self._training_kernels(graph)
         start = checked_double(K_start, "the kernel of start nodes")
         end = None if K_end is None else checked_double(K_end, "the kernel of end nodes")
-        weights = np.empty((len(alphas), *graph.shape))
+        weights, labels = np.empty((len(alphas), *graph.shape)), on_device(y.astype(np.float64), self.device, "y")
         for i, alpha in enumerate(alphas):
             with tqdm(total=self.max_iter, desc=f"alpha={alpha:g}", unit="iteration", disable=not progress) as bar:
                 fit = solve_edges(
                     start,
                     end,
                     graph.edges,
-                    y,
+                    labels,
                     alpha,
                     loss=self.loss,
                     direction=self.direction,
@@ -226,23 +236,25 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
                     max_iter=self.max_iter,
                     callback=partial(_show_iteration, bar) if progress else None,
                 )
-            weights[i] = fit.pair_duals
+            weights[i] = to_numpy(fit.pair_duals)
             keep_evidence(self, fit)
         return weights
 
     def _predict_graph(self, graph: Graph, pair_duals: np.ndarray) -> np.ndarray:
         """Scores ``(..., q)`` by weights ``(..., m, n)``."""
         trained_end = self.start_nodes_ if self.end_nodes_ is None else self.end_nodes_
-        left = self._node_kernel(graph.start_nodes, self.start_nodes_, self.nodes) @ pair_duals
+        duals = on_device(pair_duals, self.device)
+        left = self._kernel_values(graph.start_nodes, self.start_nodes_, self.nodes).double() @ duals
         end_table = self.nodes if self.end_nodes is None else self.end_nodes
         new_end = graph.start_nodes if graph.end_nodes is None else graph.end_nodes
-        right = self._node_kernel(new_end, trained_end, end_table)
-        scores = np.empty((*pair_duals.shape[:-2], len(graph.start)))
+        right = self._kernel_values(new_end, trained_end, end_table).double()
+        start, end = on_device(graph.start, self.device), on_device(graph.end, self.device)
+        scores = duals.new_empty((*duals.shape[:-2], len(start)))
         step = max(1, 2**22 // right.shape[1])
         for first in range(0, len(graph.start), step):  # in parts: edges times nodes may be large
             part = slice(first, first + step)
-            scores[..., part] = (left[..., graph.start[part], :] * right[graph.end[part]]).sum(-1)
-        return scores
+            scores[..., part] = (left[..., start[part], :] * right[end[part]]).sum(-1)
+        return to_numpy(scores)
 
 
 def _show_iteration(bar: "tqdm[Any]", state: FitState) -> None:

@@ -14,6 +14,7 @@ from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker import SHARED, KroneckerRLS
 from torchrank.estimators.kronecker_graph import Graph
 from torchrank.metrics import conditional_ranking_error
+from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
 
@@ -47,6 +48,7 @@ class KroneckerRLSCV(KroneckerRLS):
         tol: {tol}
         max_iter: {max_iter}
         verbose: show a progress bar of splits that are fitted, with the least error of the last, then of iterations.
+        device: {device} Kernels between nodes are computed on the CPU, by scikit-learn or a function of arrays.
 
     Attributes:
         alpha_: the best value.
@@ -72,6 +74,7 @@ class KroneckerRLSCV(KroneckerRLS):
         tol: float = 1e-8,
         max_iter: int = 1000,
         verbose: bool = False,
+        device: Any = None,
     ) -> None:
         self.alphas = alphas
         self.cv = cv
@@ -89,6 +92,7 @@ class KroneckerRLSCV(KroneckerRLS):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+        self.device = device
 
     def fit(self, X: Any, y: Any) -> "KroneckerRLSCV":
         """Choose ``alpha`` by edges ``X`` and their labels ``y``, then learn from all of them.
@@ -115,7 +119,8 @@ class KroneckerRLSCV(KroneckerRLS):
             short_cut = isinstance(self.cv, str) and self.cv != "both" and self.relation == "ordinary"
             F = self._closed_form(graph, y) if short_cut else None
             if F is not None:
-                left_out = self._solver(graph).loo(F, alphas, exclude=self.cv)
+                solver = self._solver(graph)
+                left_out = to_numpy(solver.loo(F.to(solver.K_start.dtype), alphas, exclude=self.cv))
                 predicted, tested = left_out[:, graph.start, graph.end], np.arange(len(y))
             else:
                 predicted, tested = self._by_folds(X, y, graph, alphas)

@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from torch import Tensor
 
 from torchrank.estimators.border import RANK, check_features, refuse_words
-from torchrank.estimators.fitting import all_or_nothing, keep_evidence
+from torchrank.estimators.data_sets import NamedTable, features_of, names_of, refuse_weights, scores_of
+from torchrank.estimators.fitting import all_or_nothing, keep_evidence, on_device
 from torchrank.evidence import Evidence
 from torchrank.metrics.label_ranking import label_ranking_tau
-from torchrank.rankings.arrays import from_array, refuse_masks
+from torchrank.rankings.arrays import is_data_set, refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 
 
@@ -23,10 +24,11 @@ class LabelRanker(BaseEstimator):
     """What the estimators share: rankings of L labels predicted from features, by K regions with a ranking each.
 
     ``X`` is ``(N, d)`` and finite. ``Y`` is ``(N, L)`` scores, larger = preferred, NaN = not ranked; rows without any
-    label are allowed. Orders (lists of labels, best first) are not scores, although ``0 ... L - 1`` would pass for
-    them: convert them by :func:`torchrank.from_orders`, and ranks (1 = best) by :func:`torchrank.from_positions`. To
-    tell what a table holds, look at a row whose favorite is known: in scores its column has the largest number, in
-    ranks the smallest, and in orders its own index stands first.
+    label are allowed. A data set has both, ``fit(data)``, or is one of them, ``fit(X, data)``. Orders (lists of labels,
+    best first) are not scores, although ``0 ... L - 1`` would pass for them: convert them by
+    :func:`torchrank.from_orders`, and ranks (1 = best) by :func:`torchrank.from_positions`. To tell what a table holds,
+    look at a row whose favorite is known: in scores its column has the largest number, in ranks the smallest, and in
+    orders its own index stands first.
 
     At the end of a ``Pipeline`` its ``predict`` gives the rankings and its ``score`` the mean Kendall tau, by which
     ``GridSearchCV`` and ``cross_val_score`` choose too; labels of ``Y`` that are NaN are left out of it.
@@ -45,54 +47,60 @@ class LabelRanker(BaseEstimator):
         label_names_in_: ``(L,)`` names of the labels, where ``Y`` has column names that are all strings.
     """
 
-    def fit(self, X: Any, Y: Any) -> "LabelRanker":
+    device: Any = None  # of the estimators that compute there
+
+    def fit(self, X: Any, Y: Any = None) -> "LabelRanker":
         """Learn from features and label scores.
 
         Args:
-            X: ``(N, d)`` features.
-            Y: ``(N, L)`` scores, larger = preferred, NaN = not ranked.
+            X: ``(N, d)`` features, or a data set that has some.
+            Y: ``(N, L)`` scores, larger = preferred, NaN = not ranked; or a data set. None is the scores of ``X``, a
+                data set.
 
         Raises:
-            ValueError: features that are not finite, fewer than two labels, no row that ranks two labels, or ties where
-                the model has none.
+            ValueError: features that are not finite, weights of a data set, fewer than two labels, no row that ranks
+                two labels, or ties where the model has none.
+            RuntimeError: ``device`` is not there.
 
         Warns:
             ConvergenceWarning: scikit-learn's, of iterations that were cut short.
         """
         with all_or_nothing(self):
-            X, Y = self._validated(X, Y)
+            X, Y = self._validated(X, _rankings_of(X, Y))
             seed = int(check_random_state(getattr(self, "random_state", None)).randint(2**31 - 1))
-            features = from_array(X, "X")
-            self.model_, evidence = self._fitted(features, from_array(Y, "Y"), torch.Generator().manual_seed(seed))
+            features, scores = on_device(X, self.device), on_device(Y, self.device, "Y")
+            self.model_, evidence = self._fitted(features, scores, torch.Generator().manual_seed(seed))
             keep_evidence(self, evidence)
-            self.labels_ = self.model_.predict_cluster(features).numpy()
+            self.labels_ = to_numpy(self.model_.predict_cluster(features))
             self.central_rankings_ = self._central_scores()
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Scores ``(N, L)`` of the rankings predicted for features ``(N, d)``, larger = preferred."""
         features = self._features(X)
-        return self.model_.predict(features).detach().numpy()
+        return to_numpy(self.model_.predict(features))
 
     def predict_cluster(self, X: Any) -> np.ndarray:
         """Clusters ``(N,)`` of features ``(N, d)``: rows of ``central_rankings_``."""
         features = self._features(X)
-        return self.model_.predict_cluster(features).numpy()
+        return to_numpy(self.model_.predict_cluster(features))
 
-    def score(self, X: Any, Y: Any) -> float:
+    def score(self, X: Any, Y: Any = None) -> float:
         """Mean Kendall tau between true and predicted rankings, over pairs of labels that the true ones order.
 
         Args:
-            X: ``(N, d)`` features.
-            Y: ``(N, L)`` scores; labels that are NaN, and rows that order no pair, are left out.
+            X: ``(N, d)`` features, or a data set that has some.
+            Y: ``(N, L)`` scores, or a data set; labels that are NaN, and rows that order no pair, are left out. None is
+                the scores of ``X``, a data set.
 
         Returns:
             1 is perfect, 0 is chance, -1 is the reverse: 1 - 2 loss_LR.
 
         Raises:
-            ValueError: labels other than those that were fitted, or in another order.
+            ValueError: labels other than those that were fitted, or in another order; weights of a data set.
         """
-        predicted = self.predict(X)
+        predicted, Y = self.predict(X), _rankings_of(X, Y)
+        self._refuse_weights(X, Y)
         self._check_label_names(Y)
         true = _label_scores(Y)
         if true.shape[1] != predicted.shape[1]:
@@ -111,14 +119,15 @@ class LabelRanker(BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: pass the (N, L) label scores"
             )
-        X = check_features(self, X, dtype=np.float64)
+        self._refuse_weights(X, Y)
+        X = check_features(self, features_of(X), dtype=np.float64)
         self._keep_label_names(Y)
         Y = _label_scores(Y)
         check_consistent_length(X, Y)
         return np.asarray(X), Y
 
     def _keep_label_names(self, Y: Any) -> None:
-        names = _label_names(Y)
+        names = names_of(Y)
         if names is not None:
             self.label_names_in_ = names
         elif hasattr(self, "label_names_in_"):
@@ -126,19 +135,23 @@ class LabelRanker(BaseEstimator):
 
     def _check_label_names(self, Y: Any) -> None:
         """Raise unless ``Y`` has the label names of fit, in their order, where both have names."""
-        fitted, names = getattr(self, "label_names_in_", None), _label_names(Y)
+        fitted, names = getattr(self, "label_names_in_", None), names_of(Y)
         if fitted is not None and names is not None and not np.array_equal(fitted, names):
             raise ValueError(
                 f"Y has the labels {', '.join(names)}; expected those of fit in the same order: {', '.join(fitted)}. "
                 "Y[model.label_names_in_] puts the columns of a DataFrame into it"
             )
 
+    def _refuse_weights(self, X: Any, Y: Any) -> None:
+        refuse_weights(self, X)
+        refuse_weights(self, Y, "Y")
+
     def _features(self, X: Any) -> Tensor:
         check_is_fitted(self)
-        return from_array(np.asarray(check_features(self, X, reset=False, dtype=np.float64)), "X")
+        return on_device(np.asarray(check_features(self, features_of(X), reset=False, dtype=np.float64)), self.device)
 
     def _central_scores(self) -> np.ndarray:
-        orders = self.model_.central_orders.numpy()
+        orders = to_numpy(self.model_.central_orders)
         scores = np.empty(orders.shape)
         np.put_along_axis(scores, orders, np.arange(orders.shape[1], 0, -1.0)[None], axis=1)
         return scores
@@ -153,6 +166,8 @@ class LabelRanker(BaseEstimator):
 
 def _label_scores(Y: Any) -> np.ndarray:
     """A matrix of at least two columns; NaN allowed. Integers stay integers, which beyond 2^53 no float tells apart."""
+    Y = scores_of(Y)
+    Y = Y.values if isinstance(Y, NamedTable) else Y
     refuse_masks(Y, "Y")
     refuse_words(Y, "Y", RANK)
     options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "input_name": "Y"}
@@ -164,8 +179,6 @@ def _label_scores(Y: Any) -> np.ndarray:
     return scores
 
 
-def _label_names(Y: Any) -> np.ndarray | None:
-    """Column names of a table where they are all strings, as scikit-learn keeps those of features."""
-    columns = list(getattr(Y, "columns", ()))
-    named = bool(columns) and all(isinstance(name, str) for name in columns)
-    return np.array(columns, dtype=object) if named else None
+def _rankings_of(X: Any, Y: Any) -> Any:
+    """``Y``, or where there is none the data set ``X``."""
+    return X if Y is None and is_data_set(X) else Y

@@ -7,15 +7,19 @@ import torch
 from torch import Tensor
 
 from torchrank import label_ranking as core
+from torchrank._docs import shares_arguments
+from torchrank.estimators.fitting import SETTINGS
 from torchrank.estimators.label_ranking import LabelRanker
 from torchrank.evidence import Evidence
 from torchrank.label_ranking.mm_pl import PREDICTIONS
+from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import PARTIAL
 from torchrank.rankings.validate import check_choice
 
 
 @isolated
+@shares_arguments(SETTINGS)
 class MMPL(LabelRanker):
     """MM-PL, the Plackett-Luce mixture gated by prototypes: :class:`torchrank.MMPL`.
 
@@ -30,6 +34,7 @@ class MMPL(LabelRanker):
         prediction: rankings by the "nearest" prototype's cluster, or expected under the whole "mixture".
         random_state: seed or ``numpy.random.RandomState``.
         verbose: show a progress bar of the passes over the rows, with the log-likelihood.
+        device: {device} Other devices than the CPU update by several rows at a time.
 
     Attributes:
         model_: the :class:`torchrank.MMPL` module.
@@ -49,6 +54,7 @@ class MMPL(LabelRanker):
         prediction: str = "nearest",
         random_state: Any = None,
         verbose: bool = False,
+        device: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_prototypes = n_prototypes
@@ -57,11 +63,12 @@ class MMPL(LabelRanker):
         self.prediction = prediction
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
     def predict(self, X: Any) -> np.ndarray:
         """Scores ``(N, L)`` of the rankings predicted for features ``(N, d)``, larger = preferred."""
         features = self._features(X)
-        return self.model_.predict(features, method=self.prediction).detach().numpy()
+        return to_numpy(self.model_.predict(features, method=self.prediction))
 
     def predict_cluster_proba(self, X: Any) -> np.ndarray:
         """Probabilities ``(N, K)`` of the clusters given the features alone; equation 21 of Grbovic et al. (2013).
@@ -70,11 +77,12 @@ class MMPL(LabelRanker):
         :meth:`predict_cluster` asks for the nearest prototype alone, whose cluster need not be the most probable one.
         """
         features = self._features(X)
-        return self.model_(features).exp().detach().numpy()
+        return to_numpy(self.model_(features).exp())
 
     def _fitted(self, X: Tensor, Y: Tensor, generator: torch.Generator) -> tuple[core.MMPL, Evidence]:
         check_choice(self.prediction, "prediction", PREDICTIONS)
         check_choice(self.missing, "missing", PARTIAL)
-        model = core.MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, dtype=torch.float64)
+        kind: dict[str, Any] = {"device": X.device, "dtype": torch.float64}
+        model = core.MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, **kind)
         options: dict[str, Any] = {"generator": generator, "progress": bool(self.verbose)}
         return model, model.fit(X, Y, self.settings, missing=self.missing, **options)

@@ -5,14 +5,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
 from torchrank import mixtures
 from torchrank._docs import shares_arguments
 from torchrank.distributions.agreeing import N_SAMPLES
 from torchrank.distributions.mallows_law import MOST_LAM
 from torchrank.estimators.clustering import RankingClusterer
-from torchrank.estimators.fitting import ATTRIBUTES
+from torchrank.estimators.fitting import ATTRIBUTES, SETTINGS
 from torchrank.mixtures.em import MixtureFit
+from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.isolation import isolated
 
 COMPLETE = (
@@ -22,19 +24,19 @@ COMPLETE = (
 
 
 @isolated
-@shares_arguments(ATTRIBUTES)
+@shares_arguments(ATTRIBUTES, SETTINGS)
 class RankingMixture(DensityMixin, RankingClusterer):
     """Methods that all mixtures have, named as those of ``sklearn.mixture.GaussianMixture``."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities ``(m, n_components)`` of the components given rankings ``(m, n)``."""
         check_is_fitted(self)
-        return self.model_.predict_proba(self._validated(X, reset=False))
+        return to_numpy(self.model_.predict_proba(self._validated(X, reset=False)))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Log-probabilities ``(m,)`` of rankings; log-densities for :class:`KernelGaussianMixture`."""
         check_is_fitted(self)
-        return self.model_.log_prob(self._validated(X, reset=False))
+        return to_numpy(self.model_.log_prob(self._validated(X, reset=False)))
 
     def score(  # pyright: ignore[reportIncompatibleMethodOverride] - a stub there
         self, X: Any, y: Any = None, sample_weight: Any = None
@@ -56,17 +58,13 @@ class RankingMixture(DensityMixin, RankingClusterer):
         """:meth:`criterion` "bic"."""
         return self.criterion(X, sample_weight, "bic")
 
-    def _weighted_rows(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
-        X = self._validated(X, reset=False)
-        return X, self._checked_weights(X, sample_weight)
-
-    def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
-        self.labels_, self.log_likelihood_ = self.model_.predict(X), fit.log_likelihood
-        self.weights_ = self.model_.weights.numpy()
+    def _keep(self, fit: MixtureFit, X: Tensor) -> None:
+        self.labels_, self.log_likelihood_ = to_numpy(self.model_.predict(X)), fit.log_likelihood
+        self.weights_ = to_numpy(self.model_.weights)
 
 
 @isolated
-@shares_arguments(ATTRIBUTES)
+@shares_arguments(ATTRIBUTES, SETTINGS)
 class MallowsMixture(RankingMixture):
     """Mixture of Mallows distributions, for complete and partial rankings; see :class:`torchrank.MallowsMixture`.
 
@@ -78,12 +76,14 @@ class MallowsMixture(RankingMixture):
         center: "kemeny", "borda" or "copeland": how central rankings are found.
         max_lam: largest concentration.
         n_samples: sampled rankings for each row and component, where probabilities are not exact.
-        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
+        init: "k-means++" or "random", or labels ``(m,)`` or ``(starts, m)`` of all training rows: integers from 0
+            on, or names, which are numbered in their order.
         n_init: starts, of which the best is kept.
         tol: most that may be left to gain in log-likelihood, per unit of weight.
         max_iter: most iterations.
         random_state: seed of the starts.
         verbose: show a progress bar of the starts, with the iteration and the best objective.
+        device: {device}
 
     Attributes:
         weights_: ``(n_components,)`` shares of the components.
@@ -118,6 +118,7 @@ class MallowsMixture(RankingMixture):
         max_iter: int = 1000,
         random_state: Any = None,
         verbose: bool = False,
+        device: Any = None,
     ) -> None:
         self.n_components = n_components
         self.missing = missing
@@ -131,30 +132,33 @@ class MallowsMixture(RankingMixture):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
     @property
     def _takes_unranked(self) -> bool:
         return self.missing != "raise"
 
-    def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
+    def _keep(self, fit: MixtureFit, X: Tensor) -> None:
         super()._keep(fit, X)
-        self.centers_, self.lam_ = self.model_.centers.numpy(), self.model_.lam.numpy()
+        self.centers_, self.lam_ = to_numpy(self.model_.centers), to_numpy(self.model_.lam)
 
 
 @isolated
-@shares_arguments(ATTRIBUTES)
+@shares_arguments(ATTRIBUTES, SETTINGS)
 class KernelMallowsMixture(RankingMixture):
     """Mixture of kernel Mallows distributions of up to 7 items; see :class:`torchrank.KernelMallowsMixture`.
 
     Args:
         n_components: number of components.
         ridge: strength of the penalty on theta, above 0.
-        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
+        init: "k-means++" or "random", or labels ``(m,)`` or ``(starts, m)`` of all training rows: integers from 0
+            on, or names, which are numbered in their order.
         n_init: starts, of which the best is kept.
         tol: most that may be left to gain in log-likelihood, per unit of weight.
         max_iter: most iterations.
         random_state: seed of the starts.
         verbose: show a progress bar of the starts, with the iteration and the best objective.
+        device: {device}
 
     Attributes:
         weights_: ``(n_components,)`` shares of the components.
@@ -184,6 +188,7 @@ class KernelMallowsMixture(RankingMixture):
         max_iter: int = 1000,
         random_state: Any = None,
         verbose: bool = False,
+        device: Any = None,
     ) -> None:
         self.n_components = n_components
         self.ridge = ridge
@@ -193,14 +198,15 @@ class KernelMallowsMixture(RankingMixture):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
-    def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
+    def _keep(self, fit: MixtureFit, X: Tensor) -> None:
         super()._keep(fit, X)
-        self.theta_ = self.model_.theta.detach().numpy()
+        self.theta_ = to_numpy(self.model_.theta)
 
 
 @isolated
-@shares_arguments(ATTRIBUTES)
+@shares_arguments(ATTRIBUTES, SETTINGS)
 class KernelGaussianMixture(RankingMixture):
     """Mixture of Gaussians in a kernel's feature space; see :class:`torchrank.KernelGaussianMixture`.
 
@@ -210,12 +216,14 @@ class KernelGaussianMixture(RankingMixture):
             Densities need k(x, x) of every row, so with "precomputed" only training rows can be predicted.
         dimension: dimension of the feature space; None means n(n-1)/2, for the Kendall kernel only.
         max_lam: largest concentration.
-        init: "k-means++" or "random", or integer labels ``(m,)`` or ``(starts, m)`` of all training rows.
+        init: "k-means++" or "random", or labels ``(m,)`` or ``(starts, m)`` of all training rows: integers from 0
+            on, or names, which are numbered in their order.
         n_init: starts, of which the best is kept.
         tol: most that may be left to gain in log-likelihood, per unit of weight.
         max_iter: most iterations.
         random_state: seed of the starts.
         verbose: show a progress bar of the starts, with the iteration and the best objective.
+        device: {device}
 
     Attributes:
         weights_: ``(n_components,)`` shares of the components.
@@ -246,6 +254,7 @@ class KernelGaussianMixture(RankingMixture):
         max_iter: int = 1000,
         random_state: Any = None,
         verbose: bool = False,
+        device: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -257,7 +266,8 @@ class KernelGaussianMixture(RankingMixture):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
-    def _keep(self, fit: MixtureFit, X: np.ndarray) -> None:
+    def _keep(self, fit: MixtureFit, X: Tensor) -> None:
         super()._keep(fit, X)
-        self.lam_ = self.model_.lam.numpy()
+        self.lam_ = to_numpy(self.model_.lam)

@@ -7,14 +7,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from torchrank import distributions
+from torchrank._docs import shares_arguments
 from torchrank.estimators.border import RANK, check_features, refuse_words
-from torchrank.estimators.fitting import all_or_nothing, keep_evidence
+from torchrank.estimators.data_sets import NamedTable, refuse_weights, scores_of, weights_of
+from torchrank.estimators.fitting import SETTINGS, all_or_nothing, keep_evidence, module_on_device, on_device
 from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 
 
 @isolated
+@shares_arguments(SETTINGS)
 class PlackettLuceRegression(BaseEstimator):
     """Plackett-Luce worths that depend on features of items; see :class:`torchrank.PlackettLuceRegression`.
 
@@ -28,6 +31,7 @@ class PlackettLuceRegression(BaseEstimator):
             features: standardize them first.
         tol: largest derivative at the end, per unit of weight.
         max_iter: most steps of Newton's method.
+        device: {device}
 
     Attributes:
         coef_: ``(d,)`` coefficients: what a unit of a feature adds to the logit of a worth.
@@ -44,46 +48,66 @@ class PlackettLuceRegression(BaseEstimator):
     """
 
     def __init__(
-        self, *, missing: str = "interleaving", prior: float | None = 1.0, tol: float = 1e-10, max_iter: int = 100
+        self,
+        *,
+        missing: str = "interleaving",
+        prior: float | None = 1.0,
+        tol: float = 1e-10,
+        max_iter: int = 100,
+        device: Any = None,
     ) -> None:
         self.missing = missing
         self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
+        self.device = device
 
     def fit(self, X: Any, y: Any, weights: Any = None) -> "PlackettLuceRegression":
         """Learn from items and their rankings.
 
         Args:
             X: ``(n_items, d)`` features.
-            y: ``(n_items, m)`` scores, a ranking in each column, or ``(n_items,)`` for one: larger = preferred.
-            weights: ``(m,)`` of the rankings; scikit-learn's ``sample_weight`` would be that of rows, which are items.
+            y: ``(n_items, m)`` scores, a ranking in each column, or ``(n_items,)`` for one: larger = preferred. Or a
+                data set of m rankings, whose items are the rows of ``X`` in their order.
+            weights: ``(m,)`` of the rankings; None is those of a data set, or 1 each. scikit-learn's ``sample_weight``
+                would be that of rows, which are items.
 
         Raises:
             ValueError: features that are not finite, ties, and what the module refuses.
+            RuntimeError: ``device`` is not there.
 
         Warns:
             ConvergenceWarning: scikit-learn's, of a fit that was cut short.
         """
         with all_or_nothing(self):
-            X, y = self._checked(X, y, reset=True)
-            self.model_ = distributions.PlackettLuceRegression(X.shape[1], missing=self.missing, prior=self.prior)
-            fit = self.model_.fit(y.T, X, weights, tol=self.tol, max_iter=self.max_iter)
+            weights = weights_of(y, weights)
+            features, scores = self._checked(X, y, reset=True)
+            model = distributions.PlackettLuceRegression(features.shape[1], missing=self.missing, prior=self.prior)
+            self.model_ = module_on_device(model, self.device)
+            rankings, table = on_device(scores.T, self.device), on_device(features, self.device)
+            fit = self.model_.fit(rankings, table, weights, tol=self.tol, max_iter=self.max_iter)
             keep_evidence(self, fit)
             self.coef_ = to_numpy(self.model_.coefficients)
-            self.standard_errors_, self.log_likelihood_ = fit.standard_errors, fit.log_likelihood
+            self.standard_errors_, self.log_likelihood_ = to_numpy(fit.standard_errors), fit.log_likelihood
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Logits ``(n_items,)`` of the worths of items with features ``(n_items, d)``, larger = preferred."""
         check_is_fitted(self)
-        return self.model_(check_features(self, X, reset=False, dtype=np.float64))
+        return self._logits(check_features(self, X, reset=False, dtype=np.float64))
 
     def score(self, X: Any, y: Any) -> float:
-        """Mean Kendall tau between rankings ``y`` (n_items, m) and the order predicted, over the pairs they order."""
+        """Mean Kendall tau between rankings ``y`` (n_items, m) and the order predicted, over the pairs they order.
+
+        ``y`` may be a data set, without weights.
+        """
         check_is_fitted(self)
+        refuse_weights(self, y, "y")
         X, y = self._checked(X, y, reset=False)
-        return label_ranking_tau(y.T, np.tile(self.model_(X), (y.shape[1], 1)))
+        return label_ranking_tau(y.T, np.tile(self._logits(X), (y.shape[1], 1)))
+
+    def _logits(self, X: np.ndarray) -> np.ndarray:
+        return to_numpy(self.model_(on_device(X, self.device)))
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
         if y is None:
@@ -91,6 +115,8 @@ class PlackettLuceRegression(BaseEstimator):
                 "PlackettLuceRegression requires y to be passed, but the target y is None: pass rankings (n_items, m)"
             )
         X = check_features(self, X, reset=reset, dtype=np.float64, ensure_min_samples=2)
+        y = scores_of(y)
+        y = y.values.T if isinstance(y, NamedTable) else y
         refuse_masks(y, "y")
         refuse_words(y, "y", RANK)
         options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "input_name": "y"}
