@@ -110,6 +110,15 @@ def edges() -> Table:
     return rows, rows[:, 0] * rows[:, 2] + 0.1 * rng.normal(size=len(rows))
 
 
+def worths() -> Table:
+    """Features of 30 items and ten rankings of them, each of a few."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(30, 3))
+    y = (X @ [1.0, -2.0, 0.0])[:, None] + rng.gumbel(size=(30, 10))
+    y[rng.random(y.shape) < 0.3] = np.nan
+    return X, y
+
+
 _MALLOWS = {"kernel__lam": [0.1, 0.5]}
 _SEEDED = {"random_state": 0}
 _GENERATOR = torch.Generator().manual_seed(0)
@@ -156,6 +165,7 @@ CASES = [
         scale=True,
     ),
     Case(estimators.MallowsMixture(2, n_init=2, **_SEEDED), rankings, {"center": ["kemeny", "borda"]}),
+    Case(estimators.PlackettLuceRegression(), worths, {"prior": [0.1, 1.0]}, scale=True),
     Case(estimators.NaiveKMeans(2, **_SEEDED), labels, {"n_clusters": [1, 2]}, scale=True),
     Case(estimators.OneRank(), labels, {}, scale=True),
     Case(estimators.RankClusteringTree(2, **_SEEDED), labels, {"method": ["k-o-means", "naive", "ebms"]}, scale=True),

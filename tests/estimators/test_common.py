@@ -178,7 +178,7 @@ def test_ctrl_c_at_a_progress_bar(monkeypatch):
         model.predict(X)
 
 
-SILENT = {"GramNormalizer", "KMeansRank", "KendallFeatures", "NaiveKMeans", "OneRank"}
+SILENT = {"GramNormalizer", "KMeansRank", "KendallFeatures", "NaiveKMeans", "OneRank", "PlackettLuceRegression"}
 
 
 @every_case

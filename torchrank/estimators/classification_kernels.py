@@ -191,6 +191,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         with all_or_nothing(self):
             refuse_masks(K, "K")
+            refuse_data_set(K, "K", "a kernel matrix", "pass kernel(data, data)")
             K = validate_data(self, K, dtype=[np.float64, np.float32])
             if K.shape[0] != K.shape[1]:
                 raise ValueError(

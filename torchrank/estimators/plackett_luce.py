@@ -12,7 +12,7 @@ from torchrank.estimators.border import RANK, check_features, refuse_words
 from torchrank.estimators.data_sets import NamedTable, refuse_weights, scores_of, weights_of
 from torchrank.estimators.fitting import SETTINGS, all_or_nothing, keep_evidence, module_on_device, on_device
 from torchrank.metrics.label_ranking import label_ranking_tau
-from torchrank.rankings.arrays import refuse_masks, to_numpy
+from torchrank.rankings.arrays import is_data_set, refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 
 
@@ -114,6 +114,7 @@ class PlackettLuceRegression(BaseEstimator):
             raise ValueError(
                 "PlackettLuceRegression requires y to be passed, but the target y is None: pass rankings (n_items, m)"
             )
+        _refuse_other_order(X, y)
         X = check_features(self, X, reset=reset, dtype=np.float64, ensure_min_samples=2)
         y = scores_of(y)
         y = y.values.T if isinstance(y, NamedTable) else y
@@ -134,3 +135,10 @@ class PlackettLuceRegression(BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _refuse_other_order(X: Any, y: Any) -> None:
+    """Raise where the rows of a data frame have the names of a data set's items in another order."""
+    rows = list(X.index) if hasattr(X, "columns") and is_data_set(y) else []
+    if rows and rows != list(y.items) and set(rows) == set(y.items):
+        raise ValueError("X has the items of y as names of its rows in another order; pass X.loc[list(data.items)]")
