@@ -8,7 +8,7 @@ from torch import Tensor
 
 from torchrank import label_ranking as core
 from torchrank._docs import shares_arguments
-from torchrank.estimators.fitting import SETTINGS
+from torchrank.estimators.fitting import SETTINGS, module_on_device
 from torchrank.estimators.label_ranking import LabelRanker
 from torchrank.evidence import Evidence
 from torchrank.label_ranking.mm_pl import PREDICTIONS
@@ -82,7 +82,7 @@ class MMPL(LabelRanker):
     def _fitted(self, X: Tensor, Y: Tensor, generator: torch.Generator) -> tuple[core.MMPL, Evidence]:
         check_choice(self.prediction, "prediction", PREDICTIONS)
         check_choice(self.missing, "missing", PARTIAL)
-        kind: dict[str, Any] = {"device": X.device, "dtype": torch.float64}
-        model = core.MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, **kind)
+        model = core.MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, dtype=torch.float64)
+        model = module_on_device(model, self.device)
         options: dict[str, Any] = {"generator": generator, "progress": bool(self.verbose)}
         return model, model.fit(X, Y, self.settings, missing=self.missing, **options)
