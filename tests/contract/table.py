@@ -436,6 +436,14 @@ ESTIMATORS: dict[str, Call] = {
         ("m", "m"),
     ),
     "OneRank": Call(label_ranker(estimators.OneRank), {"V": FEATURES, "Y": TOTAL}, (None,)),
+    "PlackettLuceRegression": Call(  # rows are items, and the one column of F ranks them
+        lambda V, F: estimators.PlackettLuceRegression().fit(V, F).predict(V),
+        {"V": FEATURES, "F": SCORES[:, 0]},
+        (None,),
+        reordered=False,
+        items=False,
+        half=False,
+    ),
     "GramNormalizer": Call(lambda K: estimators.GramNormalizer().fit(K).transform(K), {"K": GRAM}),
 }
 _TREES: dict[str, Any] = {

@@ -115,7 +115,8 @@ TAKE_SPARSE = {
     *("weighted_kendall_gram", "kendall_features", "diffusion_gram", "multivariate_gram"),
     *("KendallKernel", "MallowsKernel", "MultivariateKernel", "KernelFisherDiscriminant"),
     *("borda", "copeland", "kemeny", "aggregation.pair_preferences", "fit_mallows", "fit_plackett_luce"),
-    "PlackettLuceRegression",
+    *("PlackettLuceRegression", "fit_mallows of top lists", "fit_mallows of sub-rankings"),
+    *("MallowsMixture of sub-rankings", "fit_mixtures"),
     *("KernelKMeans", "RankingKMeans", "MallowsMixture", "KernelMallowsMixture", "KernelGaussianMixture"),
 }
 FORMS_OF_X = [
