@@ -217,3 +217,19 @@ def test_on_cuda() -> None:
     there = fit_plackett_luce(torch.from_numpy(X).cuda(), weights, missing="topk")
     assert there.logits.is_cuda
     torch.testing.assert_close(there.logits.cpu(), here.logits, rtol=0, atol=1e-9)
+
+
+def test_covariances_of_chosen_items() -> None:
+    X, weights = example(11)
+    whole = fit_plackett_luce(X, weights, missing="topk")
+    some = fit_plackett_luce(X, weights, missing="topk", covariance=[3, 0])
+    np.testing.assert_allclose(some.covariance, whole.covariance[np.ix_([3, 0], [3, 0])], rtol=1e-8)
+    np.testing.assert_allclose(some.standard_errors, whole.standard_errors[[3, 0]], rtol=1e-8)
+    variances = fit_plackett_luce(X, weights, missing="topk", covariance="diagonal")
+    assert variances.covariance is None
+    np.testing.assert_allclose(variances.standard_errors, whole.standard_errors, rtol=1e-12)
+    assert fit_plackett_luce(X, weights, missing="topk", covariance="none").standard_errors is None
+    with pytest.raises(ValueError, match="covariance has 5 at row 0, place 1"):
+        fit_plackett_luce(X, weights, missing="topk", covariance=[0, 5])
+    with pytest.raises(ValueError, match="covariance='all' is unknown"):
+        fit_plackett_luce(X, weights, missing="topk", covariance="all")

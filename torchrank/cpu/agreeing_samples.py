@@ -8,7 +8,7 @@ divided by the chance of drawing it, is the product over items of the sums of th
 import numpy as np
 
 from torchrank.cpu.compiled import njit
-from torchrank.cpu.parallel import run_tiles, spans
+from torchrank.cpu.parallel import run_parts
 
 _PARTS = 16  # tiles, whatever the number of threads, so that sums have the same bits
 
@@ -34,7 +34,7 @@ def sampled_sums(precedes: np.ndarray, orders: np.ndarray, lam: np.ndarray, n_sa
     def work(rows: slice, _: int) -> None:
         _sums(precedes[rows], orders, lam, n_samples, np.uint64(seed), *found[:, :, rows], shares[:, rows], out)
 
-    _tiles(len(precedes), work)
+    run_parts(len(precedes), _PARTS, work)
     return found
 
 
@@ -49,15 +49,8 @@ def sampled_preferences(
         unused = np.empty((4, b, rows.stop - rows.start))
         _sums(precedes[rows], orders, lam, n_samples, np.uint64(seed), *unused, shares[:, rows], parts[part])
 
-    _tiles(len(precedes), work)
+    run_parts(len(precedes), _PARTS, work)
     return parts.sum(axis=0)
-
-
-def _tiles(size, work):
-    """Call ``work`` with rows and the number of their tile."""
-    step = max(1, -(-size // _PARTS))
-    tiles = [(slice(*span), part) for part, span in enumerate(spans(size, step))]
-    run_tiles(tiles, lambda tile: work(*tile))
 
 
 @njit(nogil=True, cache=True)

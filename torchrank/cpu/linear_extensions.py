@@ -8,7 +8,7 @@ of one pair come from a table, relative to the least discordant ranking, and not
 import numpy as np
 
 from torchrank.cpu.compiled import njit
-from torchrank.cpu.parallel import run_tiles, spans
+from torchrank.cpu.parallel import run_parts
 
 MOST_ITEMS = 20  # a table of 2^20 places for every tile: 4 MB
 MOST_STATES = 2**14  # as many as 14 items have that are not ordered at all
@@ -23,7 +23,7 @@ def few_states(before: np.ndarray) -> np.ndarray:
     g, n = before.shape
     few = np.ones(g, bool)
     if 2**n > MOST_STATES:
-        _tiles(g, lambda rows, _: _count(before[rows], few[rows]))
+        run_parts(g, _PARTS, lambda rows, _: _count(before[rows], few[rows]))
     return few
 
 
@@ -43,7 +43,7 @@ def sums(before: np.ndarray, better: np.ndarray, lam: np.ndarray) -> tuple[np.nd
     def work(rows: slice, _: int) -> None:
         _sums(before[rows], better, lam, log_sum[:, rows], mean[:, rows], variance[:, rows])
 
-    _tiles(len(before), work)
+    run_parts(len(before), _PARTS, work)
     return log_sum, mean, variance
 
 
@@ -51,15 +51,10 @@ def preferences(before: np.ndarray, better: np.ndarray, lam: np.ndarray, shares:
     """Sums over partial orders of ``shares`` (b, g) times the chance that i comes before j, ``(b, n, n)``."""
     b, n = better.shape
     parts = np.zeros((_PARTS, b, n, n))
-    _tiles(len(before), lambda rows, part: _preferences(before[rows], better, lam, shares[:, rows], parts[part]))
+    run_parts(
+        len(before), _PARTS, lambda rows, part: _preferences(before[rows], better, lam, shares[:, rows], parts[part])
+    )
     return parts.sum(axis=0)
-
-
-def _tiles(size, work):
-    """Call ``work`` with rows and the number of their tile."""
-    step = max(1, -(-size // _PARTS))
-    tiles = [(slice(*span), part) for part, span in enumerate(spans(size, step))]
-    run_tiles(tiles, lambda tile: work(*tile))
 
 
 @njit(nogil=True, cache=True)

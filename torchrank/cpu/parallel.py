@@ -65,3 +65,13 @@ def run_tiles(tiles: Sequence[Tile], work: Callable[[Tile], None], advance: Call
 def spans(size: int, step: int, start: int = 0) -> Iterator[tuple[int, int]]:
     """Cut ``range(start, size)`` into half-open intervals of ``step``, the last one shorter."""
     return ((first, min(first + step, size)) for first in range(start, size, step))
+
+
+def run_parts(size: int, parts: int, work: Callable[[slice, int], None]) -> None:
+    """Call ``work`` with the rows of each of at most ``parts`` parts of ``range(size)``, and the number of the part.
+
+    Parts depend on the size alone, so that sums over them have the same bits for any number of threads.
+    """
+    step = max(1, -(-size // parts))
+    tiles = [(slice(*span), part) for part, span in enumerate(spans(size, step))]
+    run_tiles(tiles, lambda tile: work(*tile))

@@ -11,7 +11,12 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from torchrank.distributions.choices import MISSING, REMEDY
+from torchrank.ops.rank import as_rankings, is_sparse, sparse_rankings
+from torchrank.rankings.missing import Missing, refuse_batches
+from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.sparse import SparseRankings
+from torchrank.rankings.validate import Scores
 
 _BLOCK_ELEMENTS = 2**22  # of a block of padded lists, or of lists and items
 _MOST_KEY = 2**62
@@ -87,6 +92,17 @@ class Padded(NamedTuple):
     rows: Tensor  # (b,) which lists
     at: Tensor  # (b, L) where each place is among all; 0 for padding
     listed: Tensor  # (b, L) bool: no padding
+
+
+def one_set(X: Scores, missing: Missing) -> Rankings | SparseRankings:
+    """One set of rankings ``(m, n)``, checked, with the word for unranked items that was said."""
+    if is_sparse(X):
+        return sparse_rankings(X, missing=missing, legal=MISSING)
+    rankings = as_rankings(X, missing=missing, remedy=REMEDY, legal=MISSING)
+    if rankings.ndim != 2:
+        raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix (rankings, items)")
+    refuse_batches(rankings.meaning, "missing")
+    return rankings
 
 
 def choice_lists(rankings: SparseRankings, weights: Tensor) -> ChoiceLists:

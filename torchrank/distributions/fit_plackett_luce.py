@@ -2,25 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from torchrank._repr import short_repr
-from torchrank._warnings import warn_not_converged
-from torchrank.distributions.ascent import Ascent, Point, ascend, inverse, solve_by_products
-from torchrank.distributions.choice_lists import ChoiceLists, choice_lists
-from torchrank.distributions.choices import MISSING, REMEDY, TIES_OR, ChoiceStatistics, mm_update
+from torchrank.distributions.ascent import Ascent, Point, ascend, solve_by_products
+from torchrank.distributions.choice_lists import ChoiceLists, choice_lists, one_set
+from torchrank.distributions.choices import TIES_OR, ChoiceStatistics, mm_update
 from torchrank.distributions.connectivity import refuse_no_maximum
 from torchrank.distributions.likelihood import PlackettLuceObjective
+from torchrank.distributions.plackett_luce_fit import EXACT, PlackettLuceFit, as_fit, with_origin
 from torchrank.distributions.priors import Gamma, LogPrior, Prior, log_prior
 from torchrank.distributions.ties import TiedObjective
-from torchrank.ops.rank import as_rankings, is_sparse, sparse_rankings
-from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.convert import as_orders
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.missing import Missing, refuse_batches
+from torchrank.rankings.missing import Missing
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
@@ -29,31 +27,7 @@ METHODS = ("auto", "newton", "cg", "mm")
 TIES = ("raise", "davidson")
 COVARIANCES = ("auto", "full", "diagonal", "none")
 _MOST_MATRIX = 500  # items up to which steps by the matrix of second derivatives are the faster ones
-_MOST_COVARIANCE = 2000  # items of which "auto" gives all covariances
-_EXACT = 1e-12  # residual of covariances by products
 _FLAT = 10  # times the largest derivative allowed at the end: a curvature that a maximum has more of
-
-
-class PlackettLuceFit(NamedTuple):
-    """Worths fitted to rankings, and the evidence that the fit ended where it should.
-
-    There are q = n + t parameters, the logits and then the logarithms of tie parameters.
-    """
-
-    logits: Matrix  # (n,) log-worths that add up to 0, larger = preferred
-    covariance: Matrix  # (q, q), or (k, k) of the items asked for: inverse information; None where not asked for
-    standard_errors: Matrix  # (n,) of the logits, or (k,) of the items asked for; None likewise
-    log_likelihood: float  # of the weighted rankings, without the prior
-    gradient: float  # largest derivative in a parameter at the end, divided by the sum of weights
-    objective: tuple[float, ...]  # before every step and at the end: log-likelihood plus log-prior, which rises
-    losses: tuple[float, ...]  # minus the last objective
-    n_iter: int
-    converged: bool
-    reason: str  # "tolerance" or "max_iter"
-    log_ties: Matrix  # (t,) logarithms of the parameters of ties of 2, 3, ... items; -inf for sizes never seen
-    tie_standard_errors: Matrix  # (t,) of them, 0 for sizes never seen; None likewise
-
-    __repr__ = short_repr
 
 
 @isolated
@@ -142,17 +116,8 @@ def fit_plackett_luce(
     check_choice(ties, "ties", TIES)
     check_finite(tol, "tol", 0)
     check_count(max_iter, "max_iter", least=0)
-    if not isinstance(covariance, str):
-        covariance = [*covariance]
-    else:
-        check_choice(covariance, "covariance", COVARIANCES)
-    if is_sparse(X):
-        rankings = sparse_rankings(X, missing=missing, legal=MISSING)
-    else:
-        rankings = as_rankings(X, missing=missing, remedy=REMEDY, legal=MISSING)
-        if rankings.ndim != 2:
-            raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix (rankings, items)")
-        refuse_batches(rankings.meaning, "missing")
+    rankings = one_set(X, missing)
+    covariance = _checked_covariance(covariance, rankings.shape[1])
     weight = as_weights(weights, rankings).detach()
     if weight.ndim != 1:
         raise ValueError(f"weights has shape {tuple(weight.shape)}; expected one weight for each ranking")
@@ -166,43 +131,28 @@ def fit_plackett_luce(
         sparse = held if isinstance(held, SparseRankings) else from_rankings(held, "X")
         if ties == "raise":
             sparse.refuse_ties("X", TIES_OR + 'ties="davidson"')
-        lists = choice_lists(sparse, weight)
-        total = float(weight.sum())
-        if ties == "raise":
-            found.append(_fit(lists, log_prior_, total, method, covariance, tol, max_iter))
-        else:
-            found.append(_fit_with_ties(lists, log_prior_, total, method, covariance, tol, max_iter))
+        lists, total = choice_lists(sparse, weight), float(weight.sum())
+        found.append(_fit(lists, log_prior_, ties != "raise", total, method, covariance, tol, max_iter))
         return found[0].logits
 
     logits = on_values(search, rankings.ranks, weight)
     fit = found[0]._replace(logits=not_followed(logits, X, weights, by="fit_plackett_luce"))
-    return _with_origin(fit, rankings.origin, covariance)
+    return with_origin(fit, rankings.origin, covariance)
 
 
-def _with_origin(fit: PlackettLuceFit, origin: Origin, covariance: str | list[int]) -> PlackettLuceFit:
-    """The fit with the caller's kind of arrays, and the names of the items of a data frame."""
-    chosen = slice(None) if isinstance(covariance, str) else covariance
-    some = origin if origin.items is None else origin._replace(items=origin.items[chosen])
-    of_logits = fit.covariance is None or len(fit.log_ties) == 0
-    axes = {
-        "logits": (origin, "items"),
-        "covariance": (some, "items", "items") if of_logits else (origin,),
-        "standard_errors": (some, "items"),
-        "log_ties": (origin,),
-        "tie_standard_errors": (origin,),
-    }
-    values = {name: getattr(fit, name) for name in axes}
-    return fit._replace(
-        **{
-            name: None if values[name] is None else own.named(values[name], *names) if names else own.wrap(values[name])
-            for name, (own, *names) in axes.items()
-        }
-    )
+def _checked_covariance(covariance: str | Sequence[int], n: int) -> str | list[int]:
+    """A word, or indices of items; ``ValueError`` or ``TypeError`` for anything else."""
+    if isinstance(covariance, str):
+        check_choice(covariance, "covariance", COVARIANCES)
+        return covariance
+    items = as_orders([covariance], "covariance", n)[0]
+    return items[items >= 0].tolist()
 
 
 def _fit(
     lists: ChoiceLists,
     prior: LogPrior | None,
+    ties: bool,
     total: float,
     method: str,
     covariance: str | list[int],
@@ -211,41 +161,27 @@ def _fit(
 ) -> PlackettLuceFit:
     n = lists.n_items
     if prior is None:
-        refuse_no_maximum(lists)
-    objective = PlackettLuceObjective(lists, prior)
-    start = lists.weights.new_zeros(n)
+        refuse_no_maximum(lists, ties=ties)
     if method == "auto":
         method = "newton" if n <= _MOST_MATRIX else "cg"
+    if ties:
+        objective = TiedObjective(lists, prior)
+        sizes = objective.sizes
+    else:
+        objective = PlackettLuceObjective(lists, prior)
+        sizes = lists.items.new_zeros(0)
+    start = lists.weights.new_zeros(n + len(sizes))
     if method == "mm":
+        assert isinstance(objective, PlackettLuceObjective)
         end = _minorize(objective, start, tol * total, max_iter)
     else:
         end = ascend(objective, start, method, tol * total, max_iter)
-    return _as_fit(end, objective.level, n, lists.weights.new_zeros(0, dtype=torch.int64), total, covariance, tol)
-
-
-def _fit_with_ties(
-    lists: ChoiceLists,
-    prior: LogPrior | None,
-    total: float,
-    method: str,
-    covariance: str | list[int],
-    tol: float,
-    max_iter: int,
-) -> PlackettLuceFit:
-    n = lists.n_items
-    if prior is None:
-        refuse_no_maximum(lists, ties=True)
-    objective = TiedObjective(lists, prior)
-    start = lists.weights.new_zeros(n + len(objective.sizes))
-    if method == "auto":
-        method = "newton" if n <= _MOST_MATRIX else "cg"
-    end = ascend(objective, start, method, tol * total, max_iter)
-    if _is_flat(end.point, objective.level, n, _FLAT * max(tol, _EXACT) * total):
+    if ties and _is_flat(end.point, objective.level, n, _FLAT * max(tol, EXACT) * total):
         raise ValueError(
             "Plackett-Luce with ties has no maximum of the likelihood for these rankings: worths or tie parameters "
             "grow without end, as where all choices are ties, or an item ties and wins but never loses; pass prior=0.5"
         )
-    return _as_fit(end, objective.level, n, objective.sizes, total, covariance, tol)
+    return as_fit(end, objective.level, n, sizes, total, covariance, tol)
 
 
 def _is_flat(point: Point, level: Tensor | None, n: int, least: float) -> bool:
@@ -273,80 +209,3 @@ def _minorize(objective: PlackettLuceObjective, start: Tensor, tol: float, max_i
             return Ascent(point, trace, len(trace) - 1, slope)
         sums = ChoiceStatistics(objective.wins, point.sums.rates, point.sums.log_likelihood)
         point = objective.at(mm_update(sums, point.worths, alpha).log())
-
-
-def _as_fit(
-    end: Ascent,
-    level: Tensor | None,
-    n: int,
-    sizes: Tensor,
-    total: float,
-    covariance: str | list[int],
-    tol: float,
-) -> PlackettLuceFit:
-    """What comes back, with a warning if the end is not one."""
-    converged = end.slope <= tol * total
-    if not converged:
-        warn_not_converged(
-            f"Plackett-Luce did not converge in {end.n_iter} steps: the largest derivative is {end.slope:.3g}, "
-            f"{tol * total:.3g} was asked for; raise max_iter or tol"
-        )
-    parameters = end.point.parameters
-    table = _covariance(end.point, level, n, covariance)
-    log_ties = parameters.new_full((int(sizes.max()) - 1 if len(sizes) else 0,), -torch.inf)
-    log_ties[sizes - 2] = parameters[n:]
-    if table is not None and isinstance(covariance, str):
-        table = _with_unseen(table, n, sizes)
-    errors = None if table is None else table.diagonal().clamp(min=0).sqrt() if table.ndim == 2 else table.sqrt()
-    whole = isinstance(covariance, str)
-    return PlackettLuceFit(
-        logits=parameters[:n] - parameters[:n].mean(),
-        covariance=table if table is not None and table.ndim == 2 else None,
-        standard_errors=errors[:n] if errors is not None and whole else errors,
-        log_likelihood=end.point.log_likelihood,
-        gradient=end.slope / total,
-        objective=tuple(end.trace),
-        losses=(-end.trace[-1],),
-        n_iter=end.n_iter,
-        converged=converged,
-        reason="tolerance" if converged else "max_iter",
-        log_ties=log_ties,
-        tie_standard_errors=errors[n:] if errors is not None and whole else None,
-    )
-
-
-def _covariance(point: Point, level: Tensor | None, n: int, wanted: str | list[int]) -> Tensor | None:
-    """Covariances ``(q, q)`` of logits that add up to 0 and tie parameters, variances ``(q,)``, or those of items."""
-    q = len(point.parameters)
-    if wanted == "auto":
-        wanted = "full" if n <= _MOST_COVARIANCE else "none"
-    if wanted == "none":
-        return None
-    logits = (torch.arange(q, device=point.parameters.device) < n).to(point.parameters.dtype)
-    if isinstance(wanted, str):
-        table = inverse(point.information(), level)
-        if level is None:
-            table = _centered(_centered(table, logits).mT, logits)
-        return table if wanted == "full" else table.diagonal().clone()
-    chosen = torch.tensor(wanted, dtype=torch.int64, device=logits.device)
-    found = []
-    for item in wanted:
-        unit = torch.zeros_like(logits)
-        unit[item] = 1
-        solution = solve_by_products(point, _centered(unit[:, None], logits)[:, 0], _EXACT)
-        found.append(_centered(solution[:, None], logits)[chosen, 0])
-    return torch.stack(found)
-
-
-def _with_unseen(table: Tensor, n: int, sizes: Tensor) -> Tensor:
-    """The table with zeros for ties of sizes that were never seen, whose parameter is 0 for sure."""
-    kept = torch.cat([torch.arange(n, device=sizes.device), n + sizes - 2])
-    q = n + (int(sizes.max()) - 1 if len(sizes) else 0)
-    if table.ndim == 1:
-        return table.new_zeros(q).index_copy_(0, kept, table)
-    return table.new_zeros(q, q).index_put_((kept[:, None], kept), table)
-
-
-def _centered(columns: Tensor, logits: Tensor) -> Tensor:
-    """Columns ``(q, k)`` whose logits add up to 0."""
-    return columns - torch.outer(logits, logits @ columns / logits.sum())

@@ -8,18 +8,16 @@ from torch import Tensor, nn
 from torchrank._repr import short_repr
 from torchrank._warnings import warn_not_converged
 from torchrank.distributions.ascent import Point, ascend, inverse
-from torchrank.distributions.choice_lists import choice_lists
-from torchrank.distributions.choices import MISSING, REMEDY, UNTIED
+from torchrank.distributions.choice_lists import choice_lists, one_set
+from torchrank.distributions.choices import MISSING, UNTIED
 from torchrank.distributions.likelihood import PlackettLuceObjective
 from torchrank.distributions.plackett_luce import PlackettLuce
 from torchrank.distributions.priors import LogPrior, NormalPrior, log_prior
 from torchrank.evidence import Evidence
 from torchrank.linalg.precision import KeepsPrecision
-from torchrank.ops.rank import as_rankings, is_sparse, sparse_rankings
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.missing import refuse_batches
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
@@ -176,14 +174,8 @@ class PlackettLuceRegression(KeepsPrecision):
 
     def _rankings(self, X: Scores) -> SparseRankings:
         said = None if self.missing == "raise" else self.missing
-        if is_sparse(X):
-            rankings = sparse_rankings(X, missing=said, legal=MISSING)
-        else:
-            dense = as_rankings(X, missing=said, remedy=REMEDY, legal=MISSING)
-            if dense.ndim != 2:
-                raise ValueError(f"X has shape {tuple(dense.shape)}; expected one matrix (rankings, items)")
-            refuse_batches(dense.meaning, "missing")
-            rankings = from_rankings(dense, "X")
+        found = one_set(X, said)
+        rankings = found if isinstance(found, SparseRankings) else from_rankings(found, "X")
         rankings.refuse_ties("X", UNTIED)
         return rankings
 
