@@ -11,7 +11,7 @@ def short_repr(self: Any) -> str:
     """What ``repr`` of a dataclass or a named tuple says in place of all its numbers.
 
     Single numbers and words are shown, arrays by their shapes, and sequences of numbers, such as the objective after
-    every iteration, by how many there are, the first and the last. Classes take it by ``__repr__ = short_repr``.
+    every iteration, by how many there are, the first and the last; empty arrays are left out. Classes take it by ``__repr__ = short_repr``.
 
     Example:
         >>> from torchrank import Evidence
@@ -19,7 +19,9 @@ def short_repr(self: Any) -> str:
         Evidence(objective=<3 values, 9.5 to 2.25>, losses=(), n_iter=3, converged=True, reason='tolerance')
     """
     names = [field.name for field in fields(self)] if is_dataclass(self) else self._fields
-    return f"{type(self).__name__}({', '.join(f'{name}={_short(getattr(self, name))}' for name in names)})"
+    values = {name: getattr(self, name) for name in names}
+    shown = (f"{name}={_short(value)}" for name, value in values.items() if 0 not in getattr(value, "shape", ()))
+    return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def _short(value: Any) -> str:

@@ -10,7 +10,7 @@ Orders = list[Any]  # of tuples
 
 def by_choix(n: int, orders: Orders) -> np.ndarray:
     """Iterative Luce spectral ranking, the way that its authors recommend."""
-    import choix
+    import choix  # pyright: ignore[reportMissingImports] - of the extra "peers"
 
     pairs = len(orders[0]) == 2
     return centered((choix.ilsr_pairwise if pairs else choix.ilsr_rankings)(n, orders))
@@ -18,7 +18,7 @@ def by_choix(n: int, orders: Orders) -> np.ndarray:
 
 def by_choix_mm(n: int, orders: Orders) -> np.ndarray:
     """Minorization-maximization."""
-    import choix
+    import choix  # pyright: ignore[reportMissingImports] - of the extra "peers"
 
     pairs = len(orders[0]) == 2
     return centered((choix.mm_pairwise if pairs else choix.mm_rankings)(n, orders))
@@ -26,7 +26,7 @@ def by_choix_mm(n: int, orders: Orders) -> np.ndarray:
 
 def by_evalica(n: int, pairs: Orders) -> np.ndarray:
     """``evalica.bradley_terry``, in Rust, of comparisons only."""
-    import evalica
+    import evalica  # pyright: ignore[reportMissingImports] - of the extra "peers"
 
     first, second = zip(*pairs, strict=True)
     with warnings.catch_warnings():
