@@ -11,7 +11,8 @@ def short_repr(self: Any) -> str:
     """What ``repr`` of a dataclass or a named tuple says in place of all its numbers.
 
     Single numbers and words are shown, arrays by their shapes, and sequences of numbers, such as the objective after
-    every iteration, by how many there are, the first and the last; empty arrays are left out. Classes take it by ``__repr__ = short_repr``.
+    every iteration, by how many there are, the first and the last; empty arrays are left out. Classes take it by
+    ``__repr__ = short_repr``.
 
     Example:
         >>> from torchrank import Evidence
