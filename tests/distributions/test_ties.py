@@ -121,6 +121,12 @@ def test_what_has_no_maximum() -> None:
         fit_plackett_luce(FIVE_TWO, ties="davidson", method="mm")
 
 
+def test_rankings_that_say_nothing() -> None:
+    fit = fit_plackett_luce(SparseRankings.from_orders([[0], []], 3), ties="davidson", prior=1.0)
+    assert fit.logits.tolist() == [0, 0, 0]
+    assert fit.log_ties.shape == (0,)
+
+
 def test_torch() -> None:
     X, weights = example(2)
     fit = fit_plackett_luce(torch.from_numpy(X), weights, missing="topk", ties="davidson")

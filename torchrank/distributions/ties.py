@@ -140,7 +140,8 @@ class TiedObjective:
     def __init__(self, lists: ChoiceLists, prior: LogPrior | None) -> None:
         self.n, self.prior = lists.n_items, prior
         self.blocks = [*_blocks(lists)]
-        sizes = torch.cat([choices.size[choices.starts] for choices, _ in self.blocks]).unique()
+        none = lists.items.new_zeros(0)
+        sizes = torch.cat([none, *(choices.size[choices.starts] for choices, _ in self.blocks)]).unique()
         self.sizes = sizes[sizes > 1]
         self.level = None
         if prior is None or not prior.fixes_level:
