@@ -236,7 +236,7 @@ def sides_to_count(X: Scores, Y: Scores | None, missing: Missing, missing_y: Mis
 def _sides(
     X: Any, Y: Any, missing: Missing, missing_y: Missing, remedy: str, *, check: bool, keep: bool
 ) -> Pair | SparsePair:
-    def one(side: Any, name: str, said: Missing, word: str) -> Rankings | SparseRankings:
+    def one(side: Any, name: str, said: Missing, word: str) -> Any:  # no union: torch 2.6 compiles none in a function
         if keep and is_sparse(side):
             sparse = sparse_rankings(side, name, missing=said, word=word)
             return sparse.dense() if sparse.missing == "raise" else sparse
