@@ -36,7 +36,7 @@ def ranking_data(
     sparse: bool = False,
     **about: Any,
 ) -> RankingData:
-    """Rankings from an array, a list of lists or a data frame; NaN, None, NA and empty text are unranked.
+    """Rankings from an array, a list of lists or a data frame; NaN, None, pandas.NA and empty text are unranked.
 
     Scores become float64. Integers beyond 2^53, which that would round, stay integers; beside gaps, which integers
     cannot have, they are numbered in their order.

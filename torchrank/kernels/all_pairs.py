@@ -52,7 +52,7 @@ def all_pairs(
         result = sparse_matrix(pair.X, pair.Y, quantity, dtype, counting, lam)
         return pair.without_gradient(result[:, 0])
     if words == {"raise"}:
-        counting = counting._replace(untied=_refuse_unranked(pair))
+        counting = Counting(missing, method, workspace, bool(progress), untied=_refuse_unranked(pair))
     elif "raise" in words:
         for side, name in zip(pair.sides(), "XY", strict=False):
             refusing_unranked(side, name, REMEDY)
