@@ -182,3 +182,11 @@ def test_ballots_of_psychologists(data_folder, name, votes, different):
     if name == "apa":
         first = np.bincount(data.scores.argmax(axis=1), data.weights) / votes
         np.testing.assert_allclose(first, [0.184, 0.135, 0.280, 0.204, 0.197], atol=5e-4)  # Diaconis (1988), page 96
+
+
+@pytest.mark.parametrize("mark", [";", "|", "\t"])
+def test_another_delimiter_below_a_header_is_suspected(tmp_path, mark):
+    path = tmp_path / "orders.csv"
+    path.write_text(f"first\na{mark}b\nb{mark}a\n")
+    with pytest.raises(ValueError, match="line 2 is one field"):
+        read_rankings(path, form="orders")

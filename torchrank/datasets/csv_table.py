@@ -206,6 +206,10 @@ def _refuse_other_delimiters(file: str, lines: _Lines, delimiter: str, header: b
     looked_at = lines.rows if header is False else lines.rows[:1]
     if any(len(row) > 1 for row in looked_at):
         return
+    below = [row[0] if len(row) == 1 else "" for row in lines.rows[1:]]
+    suspects = [other for other in _DELIMITERS if all(other in content for content in below)]
+    if header is not False and len(below) > 1 and suspects:  # of one row, it may as well be part of a name
+        looked_at = lines.rows[:2]
     for line, (content,) in zip(lines.numbers, looked_at, strict=False):
         for other in _DELIMITERS:
             if other != delimiter and other in content:

@@ -32,9 +32,15 @@ class PartialOrders:
         return len(self.precedes)
 
     def __getitem__(self, rows: Any) -> "PartialOrders":
-        """Some of the partial orders, by a slice, a mask or indices."""
+        """Some of the partial orders, by a slice, a mask or indices.
+
+        Raises:
+            IndexError: there is no such row.
+        """
         rows = torch.from_numpy(rows) if isinstance(rows, np.ndarray) else rows
-        rows = slice(rows, rows + 1 or None) if isinstance(rows, int) else rows
+        if isinstance(rows, int):
+            row = range(len(self))[rows]  # without an error past the end, iteration would have no end
+            rows = slice(row, row + 1)
         return replace(self, precedes=self.precedes[rows])
 
     def __repr__(self) -> str:
