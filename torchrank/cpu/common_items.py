@@ -46,9 +46,7 @@ def sums_over_common(x: Lists, y: Lists | None, columns: int, names: tuple[str, 
         swapped = sums_over_common(y, x, columns, names)
         return {name: swapped[_SWAPPED.get(name, name)].mT for name in names}
     other = x if y is None else y
-    out = np.zeros(
-        (len(names), m, m2), np.int64
-    )  # memory that is not written is not there yet: most pairs share nothing
+    out = np.zeros((len(names), m, m2), np.int64)  # zeros take no memory until written; most pairs share nothing
     longest = int(np.diff(x.starts).max(initial=0))
 
     def compare(rows: tuple[int, int]) -> None:

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from torchrank.rankings.arrays import is_data_set, to_numpy
-from torchrank.rankings.prepared import Prepared
+from torchrank.rankings.prepared import Prepared, weights_said
 
 
 class NamedTable(NamedTuple):
@@ -51,11 +51,11 @@ def target_of(X: Any, y: Any) -> Any:
 
 def weights_of(X: Any, weights: Any) -> Any:
     """``weights``; where there are none those of a data set ``(m,)``, unless all of them are 1."""
-    own = getattr(X, "weights", None) if is_data_set(X) or isinstance(X, Prepared) else None
-    if weights is not None or own is None:
+    if weights is not None:
         return weights
+    own = weights_said(X, None)
     own = to_numpy(own) if isinstance(own, Tensor) else own
-    return None if (own == 1).all() else own
+    return None if own is None or (own == 1).all() else own
 
 
 def refuse_weights(estimator: BaseEstimator, X: Any, name: str = "X") -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.prepared import chosen_rows
 from torchrank.rankings.validate import check_count
 
 
@@ -37,11 +38,7 @@ class PartialOrders:
         Raises:
             IndexError: there is no such row.
         """
-        rows = torch.from_numpy(rows) if isinstance(rows, np.ndarray) else rows
-        if isinstance(rows, int):
-            row = range(len(self))[rows]  # without an error past the end, iteration would have no end
-            rows = slice(row, row + 1)
-        return replace(self, precedes=self.precedes[rows])
+        return replace(self, precedes=self.precedes[chosen_rows(rows, len(self), self.precedes.device)])
 
     def __repr__(self) -> str:
         return f"PartialOrders(shape={tuple(self.shape)}, device={str(self.precedes.device)!r})"

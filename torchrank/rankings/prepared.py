@@ -76,7 +76,7 @@ class Rankings(Prepared):
         Raises:
             IndexError: a row that is not there, or more than one dimension.
         """
-        rows = self._places(rows)
+        rows = chosen_rows(rows, len(self), self.ranks.device, keep=self.ndim == 2)
         return replace(
             self,
             ranks=self.ranks[rows],
@@ -90,23 +90,6 @@ class Rankings(Prepared):
             if self.ndim == 2
             else self.origin,
         )
-
-    def _places(self, rows: Any) -> Any:
-        """An index as torch takes it; one ranking out of a set stays a set."""
-        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # so scikit-learn cuts arrays
-            rows = rows[0]
-        if isinstance(rows, tuple):
-            raise IndexError(f"rankings are cut by rows alone, not by {rows!r}; rank the scores of fewer items instead")
-        if isinstance(rows, slice) and (rows.step or 1) > 0:
-            return rows
-        rows = rows.cpu().numpy() if isinstance(rows, Tensor) else rows
-        if not isinstance(rows, slice):
-            rows = np.asarray(rows)
-            rows = rows.astype(np.int64) if rows.size == 0 and rows.dtype != bool else rows
-        places = np.arange(len(self))[rows]  # IndexError where there is no such row
-        if places.ndim == 0:
-            return slice(int(places), int(places) + 1) if self.ndim == 2 else int(places)
-        return torch.from_numpy(places.copy()).to(self.ranks.device)
 
     def __repr__(self) -> str:
         return f"Rankings(shape={tuple(self.shape)}, missing={self.missing!r}, device={str(self.ranks.device)!r})"
@@ -148,6 +131,28 @@ class Rankings(Prepared):
         except RuntimeError:  # of torch.func.vmap, in which there are no values to look at
             return self
         return replace(self, complete=complete, untied=untied)
+
+
+def chosen_rows(rows: Any, m: int, device: torch.device, keep: bool = True) -> Any:
+    """An index of m rankings as torch takes it; with ``keep`` one ranking out of a set stays a set.
+
+    Raises:
+        IndexError: a row that is not there, or more than one dimension.
+    """
+    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # so scikit-learn cuts arrays
+        rows = rows[0]
+    if isinstance(rows, tuple):
+        raise IndexError(f"rankings are cut by rows alone, not by {rows!r}; rank the scores of fewer items instead")
+    if isinstance(rows, slice) and (rows.step or 1) > 0:
+        return rows
+    rows = rows.cpu().numpy() if isinstance(rows, Tensor) else rows
+    if not isinstance(rows, slice):
+        rows = np.asarray(rows)
+        rows = rows.astype(np.int64) if rows.size == 0 and rows.dtype != bool else rows
+    places = np.arange(m)[rows]  # IndexError where there is no such row
+    if places.ndim == 0:
+        return slice(int(places), int(places) + 1) if keep else int(places)
+    return torch.from_numpy(places.copy()).to(device)
 
 
 def said_of(X: object, missing: Missing, otherwise: str) -> Missing:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,7 +21,7 @@ from torchrank.rankings.listed import (
     starts_of,
 )
 from torchrank.rankings.missing import MISSING, Meaning, Missing, meaning_of, refuse_batches
-from torchrank.rankings.prepared import Prepared, Rankings
+from torchrank.rankings.prepared import Prepared, Rankings, chosen_rows
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import real_dtype
 
@@ -160,13 +159,8 @@ class SparseRankings(Prepared):
 
     def __getitem__(self, rows: Any) -> "SparseRankings":
         """Some of the rankings, by a slice, indices or a mask, as NumPy has them."""
-        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # so scikit-learn cuts arrays
-            rows = rows[0]
-        rows = rows.cpu().numpy() if isinstance(rows, Tensor) else rows
-        if not isinstance(rows, slice):
-            rows = np.asarray(rows)
-            rows = rows.astype(np.int64) if rows.size == 0 and rows.dtype != bool else rows
-        chosen = torch.from_numpy(np.atleast_1d(np.arange(len(self))[rows]).copy()).to(self.starts.device)
+        device = self.starts.device
+        chosen = torch.arange(len(self), device=device)[chosen_rows(rows, len(self), device)]
         starts = starts_of(self.lengths[chosen])
         shift = (self.starts[chosen] - starts[:-1]).repeat_interleave(starts.diff())
         places = torch.arange(len(shift), device=shift.device) + shift
