@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -27,6 +28,7 @@ def test_mistake_raises_what_is_quoted(code, message):
         "torchrank": torchrank,
         "X": np.array([[3.0, 2.0, 1.0], [1.0, np.nan, 2.0]]),
         "T": np.array([[3.0, 3.0, 1.0]]),
+        "F": pd.DataFrame([[3.0, 2.0, 1.0]], columns=list("abc")),
     }
     with pytest.raises((ValueError, TypeError, RuntimeError), match=re.escape(message)):
         eval(code, names)

@@ -16,11 +16,12 @@ from torchrank.classification.pair_scores import (
 from torchrank.evidence import Evidence
 from torchrank.linalg.precision import KeepsPrecision
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.names import RemembersItems
 from torchrank.rankings.validate import as_scores, check_choice, check_count
 
 
 @isolated
-class TopScoringPairs(KeepsPrecision):
+class TopScoringPairs(KeepsPrecision, RemembersItems):
     """Majority vote of the k pairs of items that tell two classes apart best; several classes one against one.
 
     ``k=1`` is the classifier of Geman et al. (2004), larger k that of Tan et al. (2005), with ``disjoint=True`` as
@@ -57,7 +58,7 @@ class TopScoringPairs(KeepsPrecision):
         Returns:
             Evidence of a closed form: there is nothing to iterate, and no loss.
         """
-        X, _ = as_scores(X)
+        X, origin = as_scores(X)
         labels = class_numbers(y, len(X), self.n_classes, X.device)[0]
         for row, (first, second) in enumerate(class_pairs(self.n_classes)):
             of_two = (labels == first) | (labels == second)
@@ -66,6 +67,7 @@ class TopScoringPairs(KeepsPrecision):
             )
             for name, part in found._asdict().items():
                 getattr(self, name)[row] = part
+        self.remember(origin.items)
         return Evidence.closed_form()
 
     def forward(self, X: Tensor) -> Tensor:
@@ -74,6 +76,7 @@ class TopScoringPairs(KeepsPrecision):
         Two classes: votes for class 1 minus votes for class 0, divided by k. More: how many other classes each wins
         against, an even vote counting one half, plus less than 1/3 either way by margins.
         """
+        self.check_items(as_scores(X)[1].items)
         pairs = [ScoredPairs(*parts) for parts in zip(self.above, self.below, self.score, self.secondary, strict=True)]
         margins = torch.stack([torch.as_tensor(vote_margins(X, p)) for p in pairs])
         return one_against_one(margins, self.n_classes)
@@ -88,7 +91,7 @@ class TopScoringPairs(KeepsPrecision):
 
 
 @isolated
-class AllPairsMajorityVote(KeepsPrecision):
+class AllPairsMajorityVote(KeepsPrecision, RemembersItems):
     """Majority vote of all n(n-1)/2 pairs of items; several classes one against one.
 
     There are too many pairs to keep, so a copy of the training samples is kept instead, as buffers, and pairs are
@@ -111,7 +114,8 @@ class AllPairsMajorityVote(KeepsPrecision):
     def __init__(self, X: Tensor, y: Any, *, n_classes: int | None = None, ties: str = "half") -> None:
         super().__init__()
         check_choice(ties, "ties", TIES)
-        X, _ = as_scores(X)
+        X, origin = as_scores(X)
+        self.remember(origin.items)
         labels, self.n_classes = class_numbers(y, len(X), n_classes, X.device)
         self.ties = ties
         self.register_buffer("samples", X.clone())  # loading a state writes into buffers
@@ -119,6 +123,7 @@ class AllPairsMajorityVote(KeepsPrecision):
 
     def forward(self, X: Tensor, *, progress: bool = False) -> Tensor:
         """Decision values of samples ``(m2, n)``: ``(m2,)`` float64, positive for class 1, or ``(m2, n_classes)``."""
+        self.check_items(as_scores(X)[1].items)
         margins = []
         for first, second in class_pairs(self.n_classes):
             of_two = (self.labels == first) | (self.labels == second)

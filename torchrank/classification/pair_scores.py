@@ -12,6 +12,7 @@ from torchrank.classification.pair_blocks import top_pairs
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.names import check_same_items
 from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
@@ -141,7 +142,9 @@ def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "hal
     """
     check_choice(ties, "ties", TIES)
     train, origin = as_scores(X_train, "X_train")
-    new = as_scores(X)[0].to(train.device)
+    new, own = as_scores(X)
+    check_same_items(origin.items, own.items, "X_train", "X")
+    new = new.to(train.device)
     for scores, name in ((train, "X_train"), (new, "X")):
         _check_samples(scores, name)
     n = train.shape[1]

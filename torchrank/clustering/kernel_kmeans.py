@@ -148,6 +148,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
             self.rankings = self.rankings[:, :0]
         self.weights = data.groups.unit * data.groups.weights
         self._keep_centers(geometry, best.members, best.filled)
+        self.remember(data.origin.items)
         labels = labels_of_all(fit.labels, data.groups, data.given, self.predict)
         return replace(fit, labels=data.origin.wrap(labels))
 
@@ -243,8 +244,10 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         u = self._trained()
         if self.kernel == "precomputed":
             block, origin = rows_against_training(X, u)
+            self.check_items(origin.items)
             return self.center_norms - 2 * block @ self.coefficients.mT, origin
         points, _, origin = as_points(self.kernel, X)
+        self.check_items(origin.items)
         known = as_points(self.kernel, self.rankings, "rankings")[0]
         if points.shape[1] != known.shape[1]:
             raise ValueError(

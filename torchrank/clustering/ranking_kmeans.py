@@ -127,6 +127,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         fit = best.fit.times(groups.unit)
         fit.warn_unless_sound(self.n_clusters, int(best.filled.sum()))
         self.centers, self.filled = best.centers.long(), best.filled
+        self.remember(rankings.origin.items)
         labels = labels_of_all(fit.labels, groups, ranks, self._nearest)
         return replace(fit, labels=rankings.origin.wrap(labels))
 
@@ -159,6 +160,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         if self.centers.shape[1] == 0:
             raise ValueError("this model has no clusters yet; call fit first")
         rankings = self._ranks(X)
+        self.check_items(rankings.origin.items)
         if rankings.shape[1] != self.centers.shape[1]:
             raise ValueError(
                 f"X has shape {tuple(rankings.shape)}; expected (rankings, {self.centers.shape[1]}), the items fitted"

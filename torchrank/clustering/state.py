@@ -6,9 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from torchrank.linalg.precision import KeepsPrecision
+from torchrank.rankings.names import RemembersItems
 
 
-class GrowingBuffers(KeepsPrecision):
+class GrowingBuffers(KeepsPrecision, RemembersItems):
     """A module some of whose buffers and parameters take the shape of what is loaded into them."""
 
     _growing: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Maximum-likelihood fit of the Mallows model."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,6 +19,7 @@ from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
+from torchrank.rankings.names import check_same_items, index_of
 from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.partial_orders import PartialOrders
 from torchrank.rankings.validate import (
@@ -153,7 +154,7 @@ def fit_mallows(
     )
     n = rows.weak.shape[-1]
     weight = as_weights(weights, rows.weak).detach()
-    middle = None if center is None else _given_center(center, n)
+    middle = None if center is None else _given_center(center, n, rows.origin.items)
     if bool((rows.general & (weight > 0)).any()):
         source = "cpu" if generator is None else generator.device
         seed = int(torch.randint(2**62, (), generator=generator, device=source))
@@ -166,8 +167,9 @@ def fit_mallows(
     return MallowsFit(rows.origin.named(fit.center, "items"), *map(rows.origin.wrap, fit[1:]))
 
 
-def _given_center(center: Scores, n: int) -> Tensor:
-    middle, _ = as_scores(center, "center", least_dims=1)
+def _given_center(center: Scores, n: int, items: Any) -> Tensor:
+    middle, origin = as_scores(center, "center", least_dims=1)
+    check_same_items(items, index_of(center) if middle.ndim == 1 else origin.items, "X", "center")
     if middle.shape[-1] != n:
         raise ValueError(f"center ranks {middle.shape[-1]} items and X ranks {n}")
     places, _ = dense_ranks(middle[..., None, :], COMPLETE, "center")

@@ -1,6 +1,7 @@
 """Plackett-Luce worths that depend on features of the items."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +19,14 @@ from torchrank.linalg.precision import KeepsPrecision
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.names import check_same_names
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
-from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
+from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, check_count, check_finite
 
 _FLAT = 10  # times the largest derivative allowed at the end: a curvature that a maximum has more of
 _EXACT = 1e-12
+_SAME_ITEMS = "pass features.loc[X.columns], or features.to_numpy() to take its rows by their place"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +95,8 @@ class PlackettLuceRegression(KeepsPrecision):
 
     def log_prob(self, X: Scores, features: Matrix) -> Matrix:
         """Log-probabilities ``(..., m)`` of rankings ``(..., m, n)`` of items with features ``(..., n, d)``."""
-        scores, origin = as_tensor(X, "X", ordinal=True)
-        logits = self._checked(features)[0] @ self.coefficients
+        scores, origin = as_scores(X, least_dims=1)
+        logits = self._checked(features, origin.items)[0] @ self.coefficients
         return origin.wrap(PlackettLuce(logits[..., None, :], missing=self.missing).log_prob(scores.to(logits.device)))
 
     @torch.no_grad()
@@ -132,7 +135,7 @@ class PlackettLuceRegression(KeepsPrecision):
         check_finite(tol, "tol", 0)
         check_count(max_iter, "max_iter", least=0)
         rankings = self._rankings(X)
-        table, _ = self._checked(features)
+        table, _ = self._checked(features, rankings.origin.items)
         if table.ndim != 2 or len(table) != rankings.shape[1]:
             raise ValueError(f"features has shape {tuple(table.shape)}; X ranks {rankings.shape[1]} items")
         weight = as_weights(weights, rankings).detach()
@@ -179,8 +182,9 @@ class PlackettLuceRegression(KeepsPrecision):
         rankings.refuse_ties("X", UNTIED)
         return rankings
 
-    def _checked(self, features: Matrix) -> tuple[Tensor, Origin]:
+    def _checked(self, features: Matrix, items: Any = None) -> tuple[Tensor, Origin]:
         table, origin = as_tensor(features, "features", "real numbers, one row for each item")
+        check_same_names(items, origin.rows, "the items of X", "rows of features", _SAME_ITEMS)
         if table.ndim < 2 or table.shape[-1] != self.n_features:
             raise ValueError(f"features has shape {tuple(table.shape)}; expected (items, {self.n_features})")
         check_finite_features(table, "features")

@@ -52,7 +52,7 @@ def target_of(X: Any, y: Any) -> Any:
 def weights_of(X: Any, weights: Any) -> Any:
     """``weights``; where there are none those of a data set ``(m,)``, unless all of them are 1."""
     if weights is not None:
-        return weights
+        return weights_said(X, weights)
     own = weights_said(X, None)
     own = to_numpy(own) if isinstance(own, Tensor) else own
     return None if own is None or (own == 1).all() else own

@@ -14,6 +14,11 @@ from torchrank.estimators.fitting import SETTINGS, all_or_nothing, keep_evidence
 from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.rankings.arrays import is_data_set, refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.names import check_same_names, index_of
+
+_SAME_ITEMS = (
+    "pass X.loc[y.index], or for a data set X.loc[list(data.items)]; or X.to_numpy() to take its rows by their place"
+)
 
 
 @isolated
@@ -114,7 +119,8 @@ class PlackettLuceRegression(BaseEstimator):
             raise ValueError(
                 "PlackettLuceRegression requires y to be passed, but the target y is None: pass rankings (n_items, m)"
             )
-        _refuse_other_order(X, y)
+        items = y.items if is_data_set(y) else index_of(y)
+        check_same_names(index_of(X), items, "the rows of X", "the items of y", _SAME_ITEMS)
         X = check_features(self, X, reset=reset, dtype=np.float64, ensure_min_samples=2)
         y = scores_of(y)
         y = y.values.T if isinstance(y, NamedTable) else y
@@ -135,10 +141,3 @@ class PlackettLuceRegression(BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def _refuse_other_order(X: Any, y: Any) -> None:
-    """Raise where the rows of a data frame have the names of a data set's items in another order."""
-    rows = list(X.index) if hasattr(X, "columns") and is_data_set(y) else []
-    if rows and rows != list(y.items) and set(rows) == set(y.items):
-        raise ValueError("X has the items of y as names of its rows in another order; pass X.loc[list(data.items)]")

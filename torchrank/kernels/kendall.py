@@ -82,8 +82,8 @@ def kendall_gram(
         the names of the rows for data frames.
 
     Raises:
-        ValueError: unranked items with ``missing="raise"``; fewer than two items; shapes, devices or words that do not
-            fit; ``min_common`` or ``shrink`` negative, or without ``missing="pairwise"``.
+        ValueError: unranked items with ``missing="raise"``; fewer than two items; shapes, devices, names of items or
+            words that do not fit; ``min_common`` or ``shrink`` negative, or without ``missing="pairwise"``.
         TypeError: scores that are not real numbers.
         RuntimeError: ``method`` has no engine on this device; backward through the scores (see below).
 

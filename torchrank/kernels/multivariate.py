@@ -8,7 +8,7 @@ from torch import Tensor
 
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.ops.checks import simplex_weights
-from torchrank.rankings.arrays import Matrix, Origin, as_tensor
+from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, check_finite
 
@@ -107,7 +107,7 @@ def weighted_sum(kernels: Sequence[Kernel], X: Sequence[Scores], Y: Sequence[Sco
     grams = [_of_part(part, *arguments) for part, arguments in enumerate(zip(kernels, X, Y, strict=True))]
     checked = [as_tensor(gram, "the kernel's values") for gram in grams]
     tensors, first = [tensor for tensor, _ in checked], checked[0][1]
-    origin = Origin(all(own.numpy for _, own in checked), first.rows, None, first.items)
+    origin = first._replace(numpy=all(own.numpy for _, own in checked))
     for part, gram in enumerate(tensors):
         if gram.ndim < 2:
             raise ValueError(

@@ -17,6 +17,7 @@ from torchrank.rankings.arrays import Origin
 from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
+from torchrank.rankings.names import check_same_items
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
 Array: TypeAlias = Tensor | np.ndarray
@@ -101,9 +102,10 @@ def delta_rank(Y: Scores, labels: Array, centers: Scores, *, scale: str = "tau")
         ValueError: shapes that do not fit, or labels that number no center.
     """
     check_choice(scale, "scale", SCALES)
-    scores, _ = as_scores(Y, "Y")
+    scores, origin = as_scores(Y, "Y")
     cluster = _cluster_labels(labels, len(scores), named=False)
-    central, _ = as_scores(centers, "centers")
+    central, own = as_scores(centers, "centers")
+    check_same_items(origin.items, own.items, "Y", "centers")
     if len(cluster) and not 0 <= int(cluster.min()) <= int(cluster.max()) < len(central):
         raise ValueError(
             f"labels run from {int(cluster.min())} to {int(cluster.max())}; there are {len(central)} centers"
@@ -182,7 +184,7 @@ def _row_pairs(Y: Scores, predicted: Scores) -> tuple[Tensor, Tensor, Origin]:
         raise ValueError(f"Y has shape {tuple(scores.shape)} and predicted {tuple(guess.shape)}; expected both (N, L)")
     ranks, _ = dense_ranks(scores, "allow", "Y")
     guessed, _ = dense_ranks(guess.to(scores.device), "predictions rank every label", "predicted")
-    return ranks, guessed, origin.joint(guess_origin)
+    return ranks, guessed, origin.joint(guess_origin, "Y", "predicted")
 
 
 def _wrong_pairs(ranks: Tensor, predicted: Tensor) -> tuple[Tensor, Tensor]:

@@ -122,12 +122,12 @@ class Mixture(GrowingBuffers, ABC):
 
     def component_log_prob(self, X: Scores) -> Matrix:
         """Log-probabilities ``(m, c)`` of rankings ``(m, n)`` under each component."""
-        rows = self._rows(X, None, training=False)
+        rows = self._new_rows(X)
         return _result(self._log_densities(rows.points, self._parameters_now()).mT, rows)
 
     def log_prob(self, X: Scores) -> Matrix:
         """Log-probabilities ``(m,)`` of rankings ``(m, n)``, differentiable in the parameters of the model."""
-        rows = self._rows(X, None, training=False)
+        rows = self._new_rows(X)
         return _result(self._log_joint(rows.points, self._parameters_now()).logsumexp(-2), rows)
 
     def forward(self, X: Scores) -> Matrix:
@@ -137,13 +137,13 @@ class Mixture(GrowingBuffers, ABC):
     @torch.no_grad()
     def predict_proba(self, X: Scores) -> Matrix:
         """Probabilities ``(m, c)`` that rankings ``(m, n)`` came from each component; rows add up to 1."""
-        rows = self._rows(X, None, training=False)
+        rows = self._new_rows(X)
         return _result(self._log_joint(rows.points, self._parameters_now()).softmax(-2).mT, rows)
 
     @torch.no_grad()
     def predict(self, X: Scores) -> Matrix:
         """Components ``(m,)`` int64 that rankings ``(m, n)`` most probably came from."""
-        rows = self._rows(X, None, training=False)
+        rows = self._new_rows(X)
         return _result(self._log_joint(rows.points, self._parameters_now()).argmax(-2), rows)
 
     @torch.no_grad()
@@ -188,7 +188,7 @@ class Mixture(GrowingBuffers, ABC):
     @torch.no_grad()
     def summarize(self, X: Scores, weights: Matrix | None = None) -> MixtureStatistics:
         """The E-step: sufficient statistics of some rankings under the present parameters, to be added up."""
-        rows = self._rows(X, weights, training=False)
+        rows = self._new_rows(X, weights)
         parameters = self._parameters_now()
         log_likelihood, shares = self._e_step(rows, parameters)
         return self._statistics(rows.points, shares, log_likelihood, parameters)
@@ -247,6 +247,7 @@ class Mixture(GrowingBuffers, ABC):
         tol = self.tol * float(total)
         result = em(m_step(shares, None), e_step, m_step, tol=tol, max_iter=self.max_iter, progress=progress)
         self._keep(result.parameters)
+        self.remember(rows.origin.items)
         penalty = float(total * self._penalty(result.parameters))
         fit = result.evidence(penalty, rows.groups.unit)
         if len(rows.weights) < self.n_components:
@@ -266,12 +267,17 @@ class Mixture(GrowingBuffers, ABC):
         """Settings, as ``print`` shows them."""
         return f"n_components={self.n_components}, n_init={self.n_init}, tol={self.tol}, max_iter={self.max_iter}"
 
+    def _new_rows(self, X: Scores, weights: Matrix | None = None) -> Rows:
+        rows = self._rows(X, weights, training=False)
+        self.check_items(rows.origin.items)
+        return rows
+
     def _warn_of_limits(self, points: Any, parameters: Parameters) -> None:
         """Warn where the best parameters are at the edge of what is allowed."""
 
     def _log_likelihood(self, X: Scores, weights: Matrix | None) -> tuple[Tensor, Tensor]:
         """Weighted sum over all rows, and the sum of weights."""
-        rows = self._rows(X, weights, training=False)
+        rows = self._new_rows(X, weights)
         if len(rows.weights) == 0:
             raise ValueError("X has no rows; at least one is needed")
         log_prob = self._log_joint(rows.points, self._parameters_now()).logsumexp(-2)

@@ -85,7 +85,7 @@ def as_rankings(
     """
     if is_data_set(X):
         words = {"missing": missing, "remedy": remedy, "least_dims": least_dims, "legal": legal, "check": check}
-        return with_weights(as_rankings(X.scores, name, word=word, **words), X.weights)
+        return of_data_set(as_rankings(X.scores, name, word=word, **words), X)
     if is_sparse(X):
         X, missing = sparse_rankings(X, name, missing=missing, legal=legal, word=word).dense(), None
     if isinstance(X, Rankings):
@@ -128,7 +128,7 @@ def sparse_rankings(
         ValueError, TypeError: as :func:`rank`.
     """
     if is_data_set(X):
-        return with_weights(sparse_rankings(X.scores, name, missing=missing, legal=legal, word=word), X.weights)
+        return of_data_set(sparse_rankings(X.scores, name, missing=missing, legal=legal, word=word), X)
     if not isinstance(X, SparseRankings):
         X, missing = from_sparse_matrix(X, name), "raise" if missing is None else missing
     return X.meant(missing, legal, word, name)
@@ -143,10 +143,11 @@ def is_sparse(X: Any) -> bool:
 Kind = TypeVar("Kind", Rankings, SparseRankings)
 
 
-def with_weights(rankings: Kind, weights: Any) -> Kind:
-    """The same rankings with how often a data set says that each was observed, unless that is once."""
-    table = torch.as_tensor(weights, dtype=torch.float64, device=rankings.ranks.device)
-    return rankings if bool((table == 1).all()) else replace(rankings, weights=table)
+def of_data_set(rankings: Kind, data: Any) -> Kind:
+    """The same rankings with the names of a data set, and its weights unless all of them are 1."""
+    table = torch.as_tensor(data.weights, dtype=torch.float64, device=rankings.ranks.device)
+    weights = rankings.weights if bool((table == 1).all()) else table
+    return replace(rankings, weights=weights, origin=rankings.origin.of_data_set(data))
 
 
 def refusing_unranked(rankings: Rankings, name: str, remedy: str) -> Rankings:
@@ -215,8 +216,8 @@ def rankings_of_sides(
     """The two sides of a Gram matrix; ``missing_y=None`` takes for Y what ``missing`` says of X, if that is one word.
 
     Raises:
-        ValueError: as :func:`as_rankings`; different numbers of items or devices, batch dimensions that do not
-            broadcast, words that do not go together.
+        ValueError: as :func:`as_rankings`; different numbers or names of items, different devices, batch dimensions
+            that do not broadcast, words that do not go together.
         TypeError: as :func:`as_rankings`.
     """
     sides = _sides(X, Y, missing, missing_y, remedy, check=True, keep=False)

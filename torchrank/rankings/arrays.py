@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.rankings.names import check_same_items, columns_of, index_of
+
 
 class SparseMatrix(Protocol):
     """A matrix of ``scipy.sparse``, which need not be imported to take one."""
@@ -24,19 +26,25 @@ class Origin(NamedTuple):
     """Where numbers came from, which decides what results look like."""
 
     numpy: bool  # from an array, a list or a data frame, and not from a tensor
-    rows: Any = None  # names of the rows of a data frame, and of those of Y
+    rows: Any = None  # names of the rankings, and of those of Y: of a data frame or a data set
     rows_y: Any = None
-    items: Any = None  # names of its columns
+    items: Any = None  # names of the columns
+    frame: bool = False  # whether it was a data frame that had them, so that results have names too
 
     @classmethod
     def of(cls, *inputs: Any) -> "Origin":
         """That of several inputs: one tensor among them makes the result one."""
         return cls(not any(isinstance(x, Tensor) for x in inputs))
 
-    def joint(self, other: "Origin") -> "Origin":
-        """That of both; ``other`` is the second side of a matrix."""
+    def joint(self, other: "Origin", name: str = "X", its: str = "Y") -> "Origin":
+        """That of both; ``other`` is the second side of a matrix.
+
+        Raises:
+            ValueError: the items of both have names, and these are not the same.
+        """
+        check_same_items(self.items, other.items, name, its)
         items = self.items if self.items is not None else other.items
-        return Origin(self.numpy and other.numpy, self.rows, other.rows, items)
+        return Origin(self.numpy and other.numpy, self.rows, other.rows, items, self.frame or other.frame)
 
     @property
     def default_dtype(self) -> torch.dtype:
@@ -53,7 +61,7 @@ class Origin(NamedTuple):
         ``axes`` say whose names those of each dimension are: "rows", "rows_y" or "items".
         """
         names = [getattr(self, axis) for axis in axes]
-        if not self.numpy or result.ndim != len(axes) or all(name is None for name in names):
+        if not (self.numpy and self.frame) or result.ndim != len(axes) or all(name is None for name in names):
             return self.wrap(result)
         import pandas  # which made the data frame
 
@@ -68,6 +76,10 @@ class Origin(NamedTuple):
     def of_rows(self, rows: Any) -> "Origin":
         """That of some rows, by a slice or indices."""
         return self if self.rows is None else self._replace(rows=self.rows[rows])
+
+    def of_data_set(self, data: Any) -> "Origin":
+        """That of the scores of a data set, with its names."""
+        return self._replace(rows=np.array(data.rankers, dtype=object) if data.rankers else None, items=data.items)
 
 
 _NUMBERS = "real numbers or bool"
@@ -95,7 +107,9 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
         values = _stacked(values, name)
     if not isinstance(values, Tensor):
         tensor = from_array(as_array(values, name, expected), name, expected, ordinal=ordinal)
-        return tensor, Origin(True, *_names(values))
+        columns = columns_of(values)
+        framed = columns is not None
+        return tensor, Origin(True, index_of(values) if framed else None, None, columns, framed)
     if isinstance(values, torch.masked.MaskedTensor):
         raise TypeError(f"{name} is a masked tensor, whose mask would be lost; pass {name}.to_tensor(torch.nan)")
     if values.is_complex() or values.is_quantized:
@@ -110,13 +124,6 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
 def is_data_set(X: object) -> bool:
     """Whether this is a data set of rankings, :class:`torchrank.datasets.RankingData`, whose scores count."""
     return hasattr(X, "scores") and hasattr(X, "weights") and not hasattr(X, "__array__")  # unlike a data frame
-
-
-def _names(values: Any) -> tuple[Any, Any, Any]:
-    """Names of rows, of those of Y, and of columns: of a data frame of pandas, None of anything else."""
-    if hasattr(values, "columns") and hasattr(values, "index"):
-        return values.index, None, values.columns
-    return None, None, None
 
 
 def _stacked(parts: Any, name: str) -> Tensor:

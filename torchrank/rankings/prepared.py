@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchrank.rankings.arrays import Origin, is_data_set, to_numpy
 from torchrank.rankings.missing import Meaning, Missing
+from torchrank.rankings.names import check_same_rows, index_of
 from torchrank.rankings.pairs import n_pairs
 
 
@@ -163,7 +164,20 @@ def said_of(X: object, missing: Missing, otherwise: str) -> Missing:
 
 
 def weights_said(X: object, weights: Any) -> Any:
-    """``weights`` as they were given; None leaves them to a data set, or to rankings made of one, if they have any."""
-    if weights is None and (isinstance(X, Prepared) or is_data_set(X)):
-        return getattr(X, "weights", None)
+    """``weights`` as they were given; None leaves them to a data set, or to rankings made of one, if they have any.
+
+    Raises:
+        ValueError: a series whose names are those of other rankings, or of the same in another order.
+    """
+    if weights is None:
+        return getattr(X, "weights", None) if isinstance(X, Prepared) or is_data_set(X) else None
+    check_same_rows(_names_of_rows(X), weights)
     return weights
+
+
+def _names_of_rows(X: Any) -> Any:
+    if isinstance(X, Prepared):
+        return X.origin.rows
+    if is_data_set(X):
+        return X.rankers or None
+    return index_of(X)

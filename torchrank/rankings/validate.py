@@ -9,6 +9,7 @@ from torch import Tensor
 
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor, is_data_set
 from torchrank.rankings.derivatives import on_values
+from torchrank.rankings.names import check_same_rows
 from torchrank.rankings.prepared import Prepared
 
 # Tensors, what NumPy makes an array of, Rankings and SparseRankings, sparse matrices, data frames, RankingData.
@@ -47,7 +48,9 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2, ordinal: bool 
         if not ordinal:
             raise TypeError(f"{name} are prepared rankings, which have no differences of scores; pass the scores")
         return X.as_scores(), X.origin
-    X = X.scores if is_data_set(X) else X
+    if is_data_set(X):
+        scores, origin = as_scores(X.scores, name, least_dims=least_dims, ordinal=ordinal)
+        return scores, origin.of_data_set(X)
     scores, origin = as_tensor(X, name, _SCORES, ordinal=ordinal)
     if scores.ndim < least_dims:
         shape = tuple(scores.shape)
@@ -67,7 +70,7 @@ def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
 
     Raises:
         TypeError: as :func:`as_scores`; prepared rankings, which have lost the differences.
-        ValueError: as :func:`as_scores` and :func:`check_sides`.
+        ValueError: as :func:`as_scores` and :func:`check_sides`; items of other names on both sides.
     """
     x, origin = as_scores(X, "X", ordinal=False)
     if Y is None:
@@ -143,7 +146,7 @@ def as_weights(weights: Matrix | None, scores: Any, name: str = "weights") -> Te
     Raises:
         TypeError: not real numbers.
         ValueError: no rankings, another number of weights, batch dimensions that do not broadcast, another device, or
-            weights that are negative, infinite or NaN, or that add up to nothing.
+            weights that are negative, infinite or NaN, or that add up to nothing; a series of other rankings.
     """
     m, device = scores.shape[-2], scores.device if isinstance(scores, Tensor) else scores.ranks.device
     if m == 0:
@@ -151,6 +154,8 @@ def as_weights(weights: Matrix | None, scores: Any, name: str = "weights") -> Te
     if weights is None:
         own = None if isinstance(scores, Tensor) else scores.weights
         return torch.ones(m, dtype=torch.float64, device=device) if own is None else own
+    if not isinstance(scores, Tensor):
+        check_same_rows(scores.origin.rows, weights, name)
     table, origin = as_tensor(weights, name, "real numbers, one weight for each ranking")
     table = table.to(device) if origin.numpy else table
     if table.ndim == 0 or table.shape[-1] != m:
