@@ -1,5 +1,7 @@
 """B19: ballots as strings with and without weights, marks, gaps, R's NA, and numbers in orders."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,6 +79,72 @@ def test_names_with_colons_and_stars(names):
     assert to_ranking_strings(data) == strings
     if names[0] == "a: b":
         assert from_ranking_strings(strings).items == tuple(sorted(names))
+
+
+@pytest.mark.parametrize(
+    ("strings", "label"),
+    [
+        (["A>{B,C}"], "{B,C}"),
+        (["A<B", "A>B"], "A<B"),
+        (["A>B~C"], "B~C"),
+        (["A>[B=C]"], "C]"),
+        (["A\u227bB", "B>A"], "A\u227bB"),
+        (["3 A>B", "B>A"], "3 A"),
+        (["A>B (3)", "B>A"], "B (3)"),
+        (["A>B x 3", "B"], "B x 3"),
+        (["3x A>B", "A"], "3x A"),
+        (["42;A>B", "B>A"], "42;A"),
+        (["42%: A>B", "B>A"], "42%: A"),
+        (["A>B", "B>A, 3"], "A, 3"),
+        (["1.5e2 A>B", "B=A"], "1.5e2 A"),
+    ],
+)
+def test_ballots_written_otherwise_make_no_new_items(strings, label):
+    expected = rf"strings\[\d\] is .*, where {re.escape(repr(label))} .*'42: A>B'.*pass items="
+    for more in ([], ["C>A>B>D"]):
+        with pytest.raises(ValueError, match=expected):
+            from_ranking_strings(strings + more)
+    names = sorted({name for text in strings for name in text.replace("=", ">").split(">")} | {"A", "B"})
+    assert from_ranking_strings(strings, items=names).items == tuple(names)  # what items lists is a name
+
+
+@pytest.mark.parametrize(
+    ("strings", "label"),
+    [
+        (["A,B,C", "B,A,C"], "A,B,C"),
+        (["3 A>B", "5 A>C"], "3 A"),
+        (["A>B (3)", "A>C (2)"], "B (3)"),
+        (["42|A>B", "17|A>C"], "42|A"),
+        (["2 A", "5 B"], "2 A"),
+    ],
+)
+def test_ballots_all_of_which_are_written_otherwise(strings, label):
+    with pytest.raises(ValueError, match=rf"where {re.escape(repr(label))} .*'42: A>B'.*pass items="):
+        from_ranking_strings(strings)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["10 mg", "20 mg", "5 mg"],
+        ["Ward 1", "Ward 2"],
+        ["Smith, John", "Doe, Jane"],
+        ["7 up", "cola", "tea"],
+        ["L1", "L"],
+        ["A (inc.)", "B (inc.)"],
+        ["1", "2", "10"],
+    ],
+)
+def test_names_with_numbers(names):
+    strings = [">".join(names), ">".join(names[::-1])]
+    assert set(from_ranking_strings(strings).items) == set(names)
+
+
+def test_weights_with_exponents_and_weights_that_are_no_numbers():
+    assert from_ranking_strings(["1e3: A>B", "B>A * 2.5E-1"]).weights.tolist() == [1000, 0.25]
+    for text in ("inf: A>B", "nan: A>B", "A>B * inf"):
+        with pytest.raises(ValueError, match="weights has negative, infinite or NaN values"):
+            from_ranking_strings([text, "B>A"])
 
 
 def test_ballots_in_orders_are_refused_by_the_name_of_what_reads_them(write):

@@ -57,7 +57,7 @@ def test_another_delimiter_is_suspected(write, other):
         ("Ann{0}Bob\nBob{0}Ann\nBob\n", {"form": "orders"}),
         ("Ann{0}Bob\n1{0}2\n", {"form": "scores"}),
         ("Ann{0}Bob\n1,5{0}2,5\n", {"form": "scores"}),
-        ("Ann{0}Bob\n1{0}2\n", {"user": "Ann", "item": "Bob", "score": "Ann"}),
+        ("Ann{0}Bob\n1{0}2\n", {"user": "Ann", "item": "Bob", "score": "Cem"}),
         ("Ann{0}Bob\n1{0}2\n", {"ballot": "Bob"}),
     ):
         with pytest.raises(ValueError, match=message):
@@ -135,6 +135,10 @@ def test_compressed_tables_cut_off(tmp_path):
     path.write_bytes(damaged)
     with pytest.raises(ValueError, match=r"t\.csv\.gz is not gzipped, as its name says, or damaged"):
         read_rankings(path, form="scores", lenient=True)
+    renamed = path.with_suffix("")
+    renamed.write_bytes(whole)
+    with pytest.raises(ValueError, match=r"t\.csv is gzipped; give it a name that ends in \.gz"):
+        read_rankings(renamed, form="scores")
 
 
 READERS = (

@@ -75,19 +75,55 @@ def test_a_large_matrix_of_nearly_nothing_is_refused_by_its_size():
 
 @pytest.mark.parametrize("form", ["tuples", "frame", "file"])
 def test_draws(write, form):
-    pairs = [("a", "b"), ("b", "a", "tie"), ("a", "b", "draw"), ("b", "c", "win"), ("a", "b", ""), ("c", "a", None)]
+    pairs = [("a", "b"), ("b", "a", "tie"), ("a", "b", "draw"), ("b", "c", "win"), ("a", "b", "Win"), ("c", "a")]
     if form == "tuples":
         data = from_comparisons(pairs)
     elif form == "frame":
-        data = from_comparisons(pd.DataFrame([(*pair, None)[:3] for pair in pairs]))
+        data = from_comparisons(pd.DataFrame([(*pair, "win")[:3] for pair in pairs]))
     else:
-        rows = [",".join([*pair[:2], (pair[2] or "") if len(pair) == 3 else ""]) for pair in pairs]
+        rows = [",".join((*pair, "win")[:3]) for pair in pairs]
         data = read_comparisons(write("\n".join(["w,l,how", *rows]) + "\n"), winner="w", loser="l", outcome="how")
     assert data.items == ("a", "b", "c")
     np.testing.assert_array_equal(data.scores, [[2, 1, NAN], [1, 1, NAN], [NAN, 2, 1], [1, NAN, 2]])
     assert data.weights.tolist() == [2, 2, 1, 1]
     with pytest.raises(ValueError, match=r"\('a', 'b', 'lost'\) at 0; expected an outcome that is one of 'tie'"):
         from_comparisons([("a", "b", "lost")])
+
+
+@pytest.mark.parametrize("outcome", [None, "", NAN, "NA", pd.NA, 0.5, "loss"])
+def test_an_outcome_says_who_won(write, outcome):
+    """Some programs write nothing for a draw, which would make a winner of whoever stands first."""
+    pairs = [("a", "b", "win"), ("b", "a", outcome)]
+    field = "" if outcome is None or outcome is pd.NA or outcome != outcome else outcome
+    path = write(f"w,l,how\na,b,win\nb,a,{field}\n")
+    for call in (
+        lambda: from_comparisons(pairs),
+        lambda: from_comparisons(pd.DataFrame(pairs)),
+        lambda: read_comparisons(path, winner="w", loser="l", outcome="how"),
+    ):
+        with pytest.raises(ValueError, match=r"\('b', 'a', .*\) at 1; expected an outcome.*'win' where the first"):
+            call()
+
+
+@pytest.mark.parametrize("nothing", ["NA", ""])
+def test_names_that_are_not_there(write, nothing):
+    what = "says NA, which is what R writes for nothing" if nothing else "is empty"
+    for winner, loser in (("w", "l"), ("l", "w")):
+        with pytest.raises(ValueError, match=rf"games\.csv, line 3, column 'w' {what}"):
+            read_comparisons(write(f"w,l\nDE,FR\n{nothing},DE\n"), winner=winner, loser=loser)
+    for user, item in (("who", "what"), ("what", "who")):
+        table = write(f"who,what,how\nDE,FR,1\nFR,DE,2\n{nothing},DE,2\n")
+        with pytest.raises(ValueError, match=rf"games\.csv, line 4, column 'who' {what}"):
+            read_rankings(table, user=user, item=item, score="how")
+
+
+def test_an_item_that_is_called_na(write):
+    namibia = ["DE", "FR", "NA"]
+    games = read_comparisons(write("w,l\nDE,FR\nNA,DE\n"), winner="w", loser="l", items=namibia)
+    np.testing.assert_array_equal(games.scores, [[2, 1, NAN], [1, NAN, 2]])
+    table = write("who,what,how\nu,FR,1\nu,NA,2\n")
+    ratings = read_rankings(table, user="who", item="what", score="how", items=namibia)
+    np.testing.assert_array_equal(ratings.scores, [[NAN, 1, 2]])
 
 
 def test_draws_are_fitted_with_a_parameter():
@@ -99,9 +135,8 @@ def test_draws_are_fitted_with_a_parameter():
 
 def test_sparse_ones_are_the_same(write):
     rng = np.random.default_rng(1)
-    pairs = [
-        (int(a), int(a + b) % 9, "tie" if t else "") for a, b, t in zip(*rng.integers(0, 3, (3, 60)), strict=True) if b
-    ]
+    drawn = rng.integers(0, 3, (60, 3)).tolist()
+    pairs = [(a, (a + b) % 9, "tie" if t else "win") for a, b, t in drawn if b]
     dense, sparse = from_comparisons(pairs), from_comparisons(pairs, sparse=True)
     assert isinstance(sparse.scores, SparseRankings)
     assert sparse.items == dense.items

@@ -82,6 +82,12 @@ def test_a_first_line_of_numbers_is_not_guessed(write):
         ("who,b\nann,2\n", {"rankers": "Who"}, "has no column 'Who'"),
         ("a:n\n1:2\n", {"weights": "n"}, r"has no column 'n'.*delimiter="),
         ('a,b\n1,2\n1,"2,5"\n', {}, r"line 3, column 'b' has a field that is not a number: '2,5'.*decimal=','"),
+        ("a,b\n1,2\n1,1_0\n", {}, r"line 3, column 'b' has a field that is not a number: '1_0'"),
+        ("a,b\n1,2\n,1_0\n", {}, r"line 3, column 'b' has a field that is not a number: '1_0'"),
+        ("a,b\n1,2\n1,1e400\n", {}, r"line 3, column 'b' .*'1e400'; float64 holds numbers up to"),
+        ("a,b\n1,2\n,-1e400\n", {}, r"line 3, column 'b' .*'-1e400'; float64 holds numbers up to"),
+        ('a,b\n1,"2.000,5"\n', {"decimal": ","}, r"column 'b' .*'2\.000,5'; with decimal=',' numbers have no points"),
+        ("a,b\n1,2.000\n", {"decimal": ","}, r"column 'b' .*'2\.000'; with decimal=',' numbers have no points"),
         ("a,b\n\n\n1\n", {}, "line 4 has 1 fields"),
         ("", {}, r"votes\.csv is empty"),
         ("\n \n", {}, r"votes\.csv is empty"),
@@ -190,3 +196,8 @@ def test_another_delimiter_below_a_header_is_suspected(tmp_path, mark):
     path.write_text(f"first\na{mark}b\nb{mark}a\n")
     with pytest.raises(ValueError, match="line 2 is one field"):
         read_rankings(path, form="orders")
+
+
+def test_infinite_scores_that_are_written_so(write):
+    data = read_rankings(write("a,b,c\n1,inf,-Infinity\n2,1,\n"), form="scores")
+    np.testing.assert_array_equal(data.scores, [[1, np.inf, -np.inf], [2, 1, np.nan]])

@@ -108,6 +108,11 @@ def test_times_that_decide_nothing(write):
     np.testing.assert_array_equal(withdrawn.scores, [[NAN, 1]])
     with pytest.raises(ValueError, match=r"line 5 has the time '1/2/2024'; expected a number, or a date"):
         read_rankings(write(text.format(1, 1, "1/2/2024")), **LONG, time="t")
+    for odd in ("1_700_000_000", "1e400"):
+        with pytest.raises(ValueError, match=f"line 5 has the time '{odd}'; expected a number"):
+            read_rankings(write(text.format(1, 1, odd)), **LONG, time="t")
+    with pytest.raises(ValueError, match=r"the column 'movie' is named twice, by user=, item=, score="):
+        read_rankings(write(text.format(1, 1, 5)), **LONG | {"user": "movie"})
     with pytest.raises(ValueError, match="line 5 has the time '2024-13-01'"):
         read_rankings(write(text.format(1, 1, "2024-13-01")), **LONG, time="t")
     with pytest.raises(ValueError, match="line 5 has no time"):

@@ -87,6 +87,7 @@ def test_windows_files_are_read(tmp_path):
         (new("1: -1,2"), "alternatives that are not numbers"),
         (new("1: {1,,2}"), "alternatives that are not numbers"),
         (new("1: 1", voters=1).replace("1: 1", "x: 1"), "'x' is not a number"),
+        (new("1: 1", voters=1).replace("1: 1", "1_0: 1"), "'1_0' is not a number"),
         (new("-1: 1,2"), "line 10: -1 votes"),
         (new("inf: 1,2"), "inf votes"),
         (new("nan: 1,2"), "nan votes"),

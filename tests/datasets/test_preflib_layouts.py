@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -37,14 +38,36 @@ def check(data, items=("Soup", "Salad", "Bread"), scores=SCORES):
 @pytest.mark.parametrize("kind", KINDS)
 def test_gzipped_files_of_every_kind(tmp_path, text, kind):
     path = tmp_path / f"f.{kind}.gz"
-    path.write_bytes(gzip.compress(text.encode()))
-    check(read_preflib(path))
-    check(read_preflib(str(path)))
+    alike = text
+    if kind.startswith("s"):
+        alike = alike.replace("3,{1,2}", "3,1,2")
+    if kind.endswith("c"):
+        alike = alike.replace("2: 2\n", "2: 2,1,3\n").replace("\n2,2\n", "\n2,2,1,3\n")
+    path.write_bytes(gzip.compress(alike.encode()))
+    scores = [[2, 1, 3] if kind.startswith("s") else SCORES[0], [2, 3, 1] if kind.endswith("c") else SCORES[1]]
+    check(read_preflib(path), scores=scores)
+    check(read_preflib(str(path)), scores=scores)
     path.write_bytes(text.encode())
     with pytest.raises(ValueError, match=rf"f\.{kind}\.gz is not gzipped, as its name says"):
         read_preflib(path)
     with pytest.raises(ValueError, match=r"f\.cat\.gz is not one of \.soc"):
         read_preflib(tmp_path / "f.cat.gz")
+
+
+@pytest.mark.parametrize("text", [HEADER + BALLOTS, OLD])
+def test_ballots_are_of_the_kind_that_the_suffix_says(tmp_path, text):
+    wrong = {
+        "soc": "has a tie, and .soc files have none, which .toc files may have; correct the file or its name",
+        "soi": "has a tie, and .soi files have none, which .toi files may have",
+        "toc": "ranks 1 of 3 alternatives, and .toc files rank all, unlike .toi",
+    }
+    for kind, message in wrong.items():
+        path = tmp_path / f"f.{kind}"
+        path.write_text(text)
+        with pytest.raises(ValueError, match=rf"f\.{kind}, line \d {re.escape(message)}"):
+            read_preflib(path)
+        with pytest.warns(UserWarning, match=re.escape(message.partition(";")[0])):
+            check(read_preflib(path, lenient=True))
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,15 @@ def test_covariances_of_chosen_items() -> None:
     assert variances.covariance is None
     np.testing.assert_allclose(variances.standard_errors, whole.standard_errors, rtol=1e-12)
     assert fit_plackett_luce(X, weights, missing="topk", covariance="none").standard_errors is None
-    with pytest.raises(ValueError, match="covariance has 5 at row 0, place 1"):
-        fit_plackett_luce(X, weights, missing="topk", covariance=[0, 5])
+    for wrong in ([0, 5], [0, -1], [1, 1]):
+        with pytest.raises(
+            ValueError, match=r"covariance is \[.*\]; expected a word, one of .* or a list of different"
+        ):
+            fit_plackett_luce(X, weights, missing="topk", covariance=wrong)
+    for odd in (True, None, ["a"], [[0]], [0.5]):
+        with pytest.raises(TypeError, match=r"covariance is .* expected a word, one of .* or a list of"):
+            fit_plackett_luce(X, weights, missing="topk", covariance=odd)
+    nothing = fit_plackett_luce(X, weights, missing="topk", covariance=[])
+    assert (nothing.covariance.shape, nothing.standard_errors.shape) == ((0, 0), (0,))
     with pytest.raises(ValueError, match="covariance='all' is unknown"):
         fit_plackett_luce(X, weights, missing="topk", covariance="all")

@@ -109,6 +109,10 @@ def test_refusals():
             fit_mixtures(make, X, **arguments)
     with pytest.raises(TypeError, match="make gives int"):
         fit_mixtures(lambda k: k, X, [1])
+    with pytest.raises(TypeError, match=r"n_components=3 is one number; pass a list of them, or range\(1, 4\)"):
+        fit_mixtures(make, X, 3)
+    with pytest.raises(ValueError, match=r"make\(1\) gives a mixture of 2 components; expected 1"):
+        fit_mixtures(lambda k: make(2), X, [1, 2])
     with pytest.raises(TypeError, match="generator is int"):
         fit_mixtures(make, X, [1], generator=0)
 

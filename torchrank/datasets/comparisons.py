@@ -11,7 +11,7 @@ from torchrank.datasets.names import factorize, is_absent
 from torchrank.rankings.arrays import refuse_masks
 from torchrank.rankings.sparse import SparseRankings
 
-TIE, WIN = ("tie", "draw"), ("win", "")
+TIE, WIN = ("tie", "draw"), ("win",)
 
 
 def from_comparisons(
@@ -26,7 +26,7 @@ def from_comparisons(
 
     Args:
         pairs: names or numbers, the winner first; a list of pairs, an array or data frame of two columns. A third entry
-            "tie" or "draw" says that neither won; it may be "win", or empty, elsewhere.
+            "tie" or "draw" says that neither won, "win" that the first one did, as in pairs without a third entry.
         items: names of the columns; by default those found, sorted.
         weights: how often each comparison was observed; None means once.
         sparse: whether scores are :class:`torchrank.SparseRankings`, whose size is that of the comparisons, in place of
@@ -39,8 +39,8 @@ def from_comparisons(
 
     Raises:
         ValueError: an item compared with itself, a winner or loser left empty, one that ``items`` lacks, entries that
-            are neither pairs nor pairs with an outcome, bad weights, numbers from 2^53 on in floating point, where they
-            collide, and a matrix that would take more than 1 GiB for next to nothing but NaN.
+            are neither pairs nor pairs with an outcome, an empty outcome, bad weights, numbers from 2^53 on in floating
+            point, where they collide, and a matrix that would take more than 1 GiB for next to nothing but NaN.
         TypeError: names among numbers.
 
     Example:
@@ -96,12 +96,14 @@ def counted(
 
 
 def _ties(winners: list[Any], losers: list[Any], outcomes: list[Any]) -> np.ndarray:
-    """Which outcomes say that neither won; ``ValueError`` for what says nothing."""
+    """Which outcomes say that neither won; ``ValueError`` for others, such as none: some write that for a draw."""
     words = ["" if is_absent(outcome) else str(outcome).strip().lower() for outcome in outcomes]
     wrong = next((place for place, word in enumerate(words) if word not in (*TIE, *WIN)), None)
     if wrong is not None:
         entry, legal = (winners[wrong], losers[wrong], outcomes[wrong]), ", ".join(map(repr, (*TIE, *WIN)))
-        raise ValueError(f"pairs has {entry!r} at {wrong}; expected an outcome that is one of {legal}")
+        raise ValueError(
+            f"pairs has {entry!r} at {wrong}; expected an outcome that is one of {legal}: 'win' where the first one won"
+        )
     return np.array([word in TIE for word in words], bool)
 
 
@@ -121,5 +123,5 @@ def _columns(pairs: Any) -> tuple[list[Any], list[Any], list[Any] | None]:
     for number, pair in enumerate(won if not lengths <= {2, 3} else ()):
         if len(pair) not in (2, 3):
             raise ValueError(f'pairs has {pair!r} at {number}; expected (winner, loser), or (one, other, "tie")')
-    outcomes = [pair[2] if len(pair) == 3 else None for pair in won] if 3 in lengths else None
+    outcomes = [pair[2] if len(pair) == 3 else WIN[0] for pair in won] if 3 in lengths else None
     return [pair[0] for pair in won], [pair[1] for pair in won], outcomes

@@ -111,14 +111,14 @@ def read_rankings(
     about = {"title": table.file} | about
     if layout == "long":
         refuse_beside_scores(weights=weights, rankers=rankers, features=features)
-        return from_long(_long_table(table, long, marks), form or "scores", items, sparse=sparse, **about)
+        return from_long(_long_table(table, long, items, marks), form or "scores", items, sparse=sparse, **about)
     about = {
         "weights": None if weights is None else table.numbers([weights])[:, 0],
         "rankers": () if rankers is None else tuple(table.column(rankers)),
         "features": features_of(table.numbers(features) if features else None),
         "feature_names": tuple(features),
     } | about
-    if items is None or _NOT_KNOWN not in items:
+    if not _is_name(_NOT_KNOWN, items):
         marks = (*marks, _NOT_KNOWN)
     if layout == "ballots":
         return from_ranking_strings(unmarked(table.column(str(ballot)), marks), items=items, **about)
@@ -168,10 +168,27 @@ def _numbers(table: CsvTable, names: Sequence[str], marks: tuple[Any, ...]) -> A
     return table.numbers(names, empty=[mark for mark in marks if isinstance(mark, str)], remedy=_NOT_A_NUMBER)
 
 
-def _long_table(table: CsvTable, columns: Long, marks: tuple[Any, ...]) -> LongTable:
+def _is_name(text: str, items: Sequence[Any] | None) -> bool:
+    return items is not None and text in map(str, items)
+
+
+def _names(table: CsvTable, name: str, items: Sequence[Any] | None = None) -> list[str]:
+    """The names in a column; ``ValueError`` where there is none, and for R's NA unless ``items`` has it."""
+    names = table.column(name)
+    for nothing in ("", _NOT_KNOWN):
+        if nothing in names and not _is_name(nothing, items):
+            what = f"says {nothing}, which is what R writes for nothing" if nothing else "is empty"
+            remedy = "drop the row, or list 'NA' in items= if it is the name of an item" if nothing else "drop the row"
+            raise ValueError(
+                f"{table.at(names.index(nothing))}, column {name!r} {what}, where a name has to be; {remedy}"
+            )
+    return names
+
+
+def _long_table(table: CsvTable, columns: Long, items: Sequence[Any] | None, marks: tuple[Any, ...]) -> LongTable:
     return LongTable(
-        table.column(columns.user),
-        table.column(columns.item),
+        _names(table, str(columns.user)),
+        _names(table, str(columns.item), items),
         without(_numbers(table, [columns.score], marks), marks)[:, 0],
         None if columns.time is None else table.column(columns.time),
         table.at,
@@ -201,9 +218,9 @@ def read_comparisons(
         path: {path}
         winner: the column of the preferred items.
         loser: the column of the others.
-        outcome: the column that says "tie" or "draw" where neither won, and elsewhere "win" or nothing; by default
+        outcome: the column that says "tie" or "draw" where neither won, and "win" where the winner did; by default
             there were no ties.
-        items: names of the items; by default those found, sorted.
+        items: names of the items; by default those found, sorted. An item that is called NA is one where this lists it.
         weights: the column that says how often each comparison was observed; by default once.
         sparse: {sparse}
         delimiter: {delimiter}
@@ -225,4 +242,5 @@ def read_comparisons(
     times = None if weights is None else table.numbers([weights])[:, 0]
     outcomes = None if outcome is None else table.column(outcome)
     about = {"title": table.file} | about
-    return counted(table.column(winner), table.column(loser), outcomes, items, times, sparse=sparse, **about)
+    won, lost = _names(table, winner, items), _names(table, loser, items)
+    return counted(won, lost, outcomes, items, times, sparse=sparse, **about)

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 
 from torchrank._warnings import warn
 from torchrank.datasets.files import Text, read_text
+from torchrank.datasets.numbers import as_number
 from torchrank.rankings.validate import check_choice
 
 _EMPTY = ("", "na", "nan")
@@ -79,26 +80,35 @@ class CsvTable:
     def _floats(self, texts: list[str], names: Sequence[str], nothing: Collection[str], remedy: str) -> np.ndarray:
         try:
             if len(nothing) == len(_EMPTY) and self.decimal == ".":
-                return np.array(list(map(float, texts)))
+                values = np.array(list(map(float, texts)))
+                if not np.isinf(values).any() and not any("_" in text for text in texts):
+                    return values
         except ValueError:
             pass  # some are empty, or no numbers
         try:
             return np.array(
-                [
-                    np.nan if text in nothing or text.lower() in _EMPTY else float(text.replace(self.decimal, "."))
-                    for text in texts
-                ]
+                [np.nan if text in nothing or text.lower() in _EMPTY else self._number(text) for text in texts]
             )
         except ValueError:
             raise self._no_number(texts, names, nothing, remedy) from None
 
+    def _number(self, text: str) -> float:
+        """A number with the file's decimal mark; ``ValueError`` if it is none, or too large."""
+        if self.decimal != "." and "." in text:  # between thousands
+            raise ValueError(text)
+        return as_number(text.replace(self.decimal, "."))
+
     def _no_number(self, texts: list[str], names: Sequence[str], nothing: Collection[str], remedy: str) -> ValueError:
         """What to say of the first field that is not a number."""
         for place, text in enumerate(texts):
-            if text in nothing or text.lower() in _EMPTY or _is_number(text.replace(self.decimal, ".")):
+            if text in nothing or text.lower() in _EMPTY or _is_number(text, self._number):
                 continue
-            if _is_number(text.replace(",", ".")):
+            if self.decimal == "." and "," in text and _is_number(text.replace(",", ".")):
                 remedy = "; decimal=',' reads commas in numbers"
+            elif self.decimal != "." and "." in text:
+                remedy = f"; with decimal={self.decimal!r} numbers have no points: delete those between thousands"
+            elif "_" not in text and _is_number(text):
+                remedy = "; float64 holds numbers up to 1.8e308"
             row, column = divmod(place, len(names))
             return ValueError(
                 f"{self.at(row)}, column {names[column]!r} has a field that is not a number: {text!r}{remedy}"
@@ -234,9 +244,9 @@ def _whole(text: Text, lines: _Lines, n: int) -> _Lines:
     return _Lines(lines.numbers[:end], lines.rows[:end])
 
 
-def _is_number(text: str) -> bool:
+def _is_number(text: str, read: Callable[[str], float] = float) -> bool:
     try:
-        float(text)
+        read(text)
     except ValueError:
         return False
     return True

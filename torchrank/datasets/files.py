@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a drive of Windows has one letter
 _CHUNK = 2**20
+_GZIPPED = b"\x1f\x8b"  # how such data begin
 
 
 class Text(NamedTuple):
@@ -72,6 +73,8 @@ def read_text(path: Any, encoding: str, *, remedy: str, lenient: bool = False) -
     try:
         content = decoder.decode(data, final=not lenient)
     except UnicodeDecodeError as error:
+        if data.startswith(_GZIPPED):
+            raise ValueError(f"{path.name} is gzipped; give it a name that ends in .gz") from None
         raise ValueError(f"{path.name} is not in {encoding} ({error}); {remedy}") from error
     return Text(path.name, content, cut or bool(decoder.getstate()[0]))
 

@@ -66,6 +66,10 @@ def layout_of(form: str | None, ballot: Any, long: Long, gaps: str, sparse: bool
                 f"{', '.join(given)} without {', '.join(missing)}; a table with a row for each score has columns of "
                 "users, items and scores"
             )
+        columns = [column for column in long if column is not None]
+        for column in columns:
+            if columns.count(column) > 1:
+                raise ValueError(f"the column {column!r} is named twice, by {', '.join(given)}; each needs its own")
         if form is not None:
             check_choice(form, "form", LONG_FORMS)
         layout = "long"

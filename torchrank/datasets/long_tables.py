@@ -9,6 +9,7 @@ import numpy as np
 from torchrank.datasets.data import RankingData
 from torchrank.datasets.matrices import is_large, refuse_nearly_empty, scores_of
 from torchrank.datasets.names import factorize, is_absent
+from torchrank.datasets.numbers import as_number
 from torchrank.rankings.sparse import SparseRankings
 
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?)?")
@@ -130,7 +131,7 @@ def _moment(text: str, row: int, at: Callable[[int], str]) -> Any:
     try:
         if _DATE.fullmatch(text):
             return np.datetime64(text.removesuffix("Z"), "us")
-        return int(text) if text.lstrip("+-").isdecimal() else float(text)
+        return int(text) if text.lstrip("+-").isdecimal() else as_number(text)
     except ValueError:
         expected = "a number, or a date such as 2024-05-31 18:30:00"
         raise ValueError(f"{at(row)} has the time {text!r}; expected {expected}") from None

@@ -45,7 +45,8 @@ def read_preflib(path: str | Path, *, last_tie: str = "tied", lenient: bool = Fa
         FileNotFoundError: there is no such file.
         ValueError: another kind of file, an address, one that is not UTF-8 or was cut off, an alternative that does not
             exist or is listed twice, a count that is not a number, negative or infinite, far more alternatives than
-            the file has names and ballots for, or totals that do not agree with the header; the line is named.
+            the file has names and ballots for, or totals that do not agree with the header; ties in a ``.soc`` or
+            ``.soi`` file, alternatives left out in a ``.soc`` or ``.toc`` file; the line is named.
 
     Warns:
         UserWarning: with ``lenient``, what was wrong with the file, in numbers.
@@ -56,8 +57,8 @@ def read_preflib(path: str | Path, *, last_tie: str = "tied", lenient: bool = Fa
         raise ValueError(f"{path.name} is not one of {', '.join(_KINDS)}; other PrefLib files do not hold orders")
     text = read_text(path, "utf-8-sig", remedy="PrefLib's files are UTF-8, convert it", lenient=lenient)
     contents = read_contents(text, lenient)
-    faults = list(contents.faults)
     columns = _columns(contents)
+    faults = list(contents.faults)
     votes: dict[tuple[float, ...], float] = {}
     for ballot in contents.ballots:
         groups = ballot.groups
@@ -68,6 +69,10 @@ def read_preflib(path: str | Path, *, last_tie: str = "tied", lenient: bool = Fa
     faults += _wrong_totals(contents)
     if faults and not lenient:
         raise ValueError(f"{faults[0]}; the file may have been cut off: get it again, or pass lenient=True")
+    others = _other_kind(contents, kind_of(path), len(columns))
+    if others and not lenient:
+        raise ValueError(f"{others[0]}; correct the file or its name, or pass lenient=True")
+    faults += others
     if faults:
         warn("; ".join(faults))
     n = len(columns)
@@ -116,6 +121,18 @@ def _scores(file: str, ballot: Ballot, groups: list[list[int]], columns: dict[in
                 raise ValueError(f"{file}, line {ballot.line}: alternative {item} is listed twice")
             row[column] = float(len(groups) - place)
     return tuple(row)
+
+
+def _other_kind(contents: Contents, kind: str, n: int) -> list[str]:
+    """Where ballots are not what the suffix says: s are strict, t may have ties, c are complete, i may leave out."""
+    faults = []
+    for ballot in contents.ballots:
+        listed, where = sum(map(len, ballot.groups)), f"{contents.file}, line {ballot.line}"
+        if kind.startswith(".s") and listed > len(ballot.groups) and not any("has a tie" in fault for fault in faults):
+            faults.append(f"{where} has a tie, and {kind} files have none, which .t{kind[2:]} files may have")
+        if kind.endswith("c") and listed < n and not any("ranks" in fault for fault in faults):
+            faults.append(f"{where} ranks {listed} of {n} alternatives, and {kind} files rank all, unlike {kind[:-1]}i")
+    return faults
 
 
 def _wrong_totals(contents: Contents) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from torchrank.datasets.files import Text
+from torchrank.datasets.numbers import as_number
 
 _HEADER = re.compile(r"#\s*([^:]+?)\s*:\s*(.*?)\s*$")
 _NAME = re.compile(r"ALTERNATIVE NAME (\d+)")
@@ -150,7 +151,7 @@ def _ballot(file: str, number: int, line: str, new: bool) -> Ballot:
 
 def _number(text: str, where: str) -> float:
     try:
-        return float(text)
+        return as_number(text)
     except ValueError:
         raise ValueError(f"{where}: {text.strip()!r} is not a number") from None
 

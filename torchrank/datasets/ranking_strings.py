@@ -12,9 +12,14 @@ from torchrank.datasets.names import each_once, is_absent, sorted_names
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import Scores, as_scores
 
-_NUMBER = r"\s*([-+]?\d+(?:\.\d+)?)\s*"
+_NUMBER = r"\s*([-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf|nan))\s*"
 _BEFORE = re.compile(_NUMBER + r":(\s*)(.*)", re.DOTALL)
 _BEHIND = re.compile(r"(.*?)\s+\*" + _NUMBER, re.DOTALL)
+_OTHER_MARKS = re.compile(r"[<~{}\[\]\u227a-\u227d\u2192]")  # with which other programs write rankings and ties
+_LIKE_WEIGHTS = (  # a label with a number before or behind it
+    re.compile(_NUMBER + r"(?:%?\s*[:;,|*\u00d7]\s*|\s*x\s+|\s)(?P<label>.+)", re.DOTALL),
+    re.compile(r"(?P<label>.+?)(?:\s*[:;,|*\u00d7(\[]\s*|\s+x\s*|\s)" + _NUMBER + r"%?[)\]]?", re.DOTALL),
+)
 
 
 def from_ranking_strings(
@@ -30,6 +35,8 @@ def from_ranking_strings(
     before a string, ``42: L2>L1``, or behind it, ``L2>L1 * 42``; strings without one count once. Names may have ``:``
     and ``*`` in them. A weight is a number, then a colon and a blank; or a blank, a star and a number at the end.
     A label that ``items`` lists as it stands there is a name, and where it could be either the string is refused.
+    Without ``items`` so are labels that may be another way to write ballots: with ``<``, ``~``, braces or brackets in
+    them, lists with commas, and names with and without a number, such as ``3 A`` or ``A (3)`` beside ``A``.
 
     Args:
         strings: N rankings: a list, or a column of a data frame.
@@ -39,8 +46,8 @@ def from_ranking_strings(
 
     Raises:
         ValueError: a label named twice in a string, an empty one, one that ``items`` lacks, or fewer than two labels; a
-            string with a weight beside ``weights``, or with what may be a weight or the beginning of a name; negative
-            weights.
+            string with a weight beside ``weights``, or with what may be a weight or the beginning of a name, or ballots
+            written otherwise; weights that are negative, infinite or NaN.
         TypeError: one string in place of a list, or something else than strings in it.
 
     Example:
@@ -64,9 +71,11 @@ def from_ranking_strings(
             if weight is not None:
                 raise ValueError(f"strings[{number}] is {strings[number]!r}, with a weight; weights= gives it another")
     groups = [[_labels(group) for group in text.split(">")] if text.strip() else [] for _, text in split]
-    names = (
-        sorted_names({name for row in groups for group in row for name in group}) if items is None else each_once(items)
-    )
+    if items is None:
+        names = sorted_names({name for row in groups for group in row for name in group})
+        _refuse_other_ballots(strings, groups, names)
+    else:
+        names = each_once(items)
     if len(names) < 2:
         raise ValueError(
             f"strings rank {len(names)} labels: {', '.join(map(repr, names))}; ranking needs at least 2, "
@@ -112,6 +121,33 @@ def _weighted(number: int, text: str, items: frozenset[str]) -> tuple[float | No
     if before:
         return float(before[1]), before[3]
     return (float(behind[2]), behind[1]) if behind else (None, text)
+
+
+def _refuse_other_ballots(strings: Sequence[str], groups: list[list[list[str]]], names: tuple[str, ...]) -> None:
+    """Raise where labels look like ballots or weights written in another way, which they would turn into names."""
+
+    def refuse(label: str, what: str) -> None:
+        number = next(number for number, row in enumerate(groups) if any(label in group for group in row))
+        raise ValueError(
+            f"strings[{number}] is {strings[number]!r}, where {label!r} {what}; ballots are written as A>B=C, and "
+            "weights as in '42: A>B' or 'A>B * 42'; if this is a name, pass items= with all names"
+        )
+
+    known = set(names)
+    alone = all(len(row) < 2 and len(group) < 2 for row in groups for group in row)
+    for name in names:
+        if mark := _OTHER_MARKS.search(name):
+            refuse(name, f"has {mark[0]!r} in it")
+        if alone and (mark := re.search("[,;|]", name)):
+            refuse(name, f"has {mark[0]!r} and no string has > or =")
+        if any(match and match["label"].strip() in known for match in (way.fullmatch(name) for way in _LIKE_WEIGHTS)):
+            refuse(name, "may be another label and its weight")
+    ranked = [[label for group in row for label in group] for row in groups if row]
+    for way, place in zip(_LIKE_WEIGHTS, (0, -1), strict=True):
+        like = {name for name in names if way.fullmatch(name)}
+        everywhere = bool(like) and all(row[place] in like for row in ranked)
+        if everywhere and sum(label in like for row in ranked for label in row) == len(ranked):
+            refuse(ranked[0][place], "may be a label and its weight: there all strings have a number, and nowhere else")
 
 
 def to_ranking_strings(Y: Scores | RankingData, items: Sequence[str] | None = None) -> list[str]:

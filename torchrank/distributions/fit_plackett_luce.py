@@ -14,8 +14,7 @@ from torchrank.distributions.likelihood import PlackettLuceObjective
 from torchrank.distributions.plackett_luce_fit import EXACT, PlackettLuceFit, as_fit, with_origin
 from torchrank.distributions.priors import Gamma, LogPrior, Prior, log_prior
 from torchrank.distributions.ties import TiedObjective
-from torchrank.rankings.arrays import Matrix
-from torchrank.rankings.convert import as_orders
+from torchrank.rankings.arrays import Matrix, as_array
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
@@ -102,7 +101,7 @@ def fit_plackett_luce(
         ValueError: tied items with ``ties="raise"``, unranked items with ``missing="raise"``, weights that are
             negative, not finite or all 0, and, without a prior, data for which there is no maximum; the message lists
             the groups of items within which there is one.
-        TypeError: scores or weights that are not real numbers.
+        TypeError: scores or weights that are not real numbers, ``covariance`` that is neither a word nor indices.
 
     Warns:
         ConvergenceWarning: the fit stopped before the derivatives were small enough.
@@ -145,8 +144,14 @@ def _checked_covariance(covariance: str | Sequence[int], n: int) -> str | list[i
     if isinstance(covariance, str):
         check_choice(covariance, "covariance", COVARIANCES)
         return covariance
-    items = as_orders([covariance], "covariance", n)[0]
-    return items[items >= 0].tolist()
+    items = as_array(covariance, "covariance")
+    expected = f"a word, one of {', '.join(map(repr, COVARIANCES))}, or a list of different item indices, 0 to {n - 1}"
+    if items.ndim != 1 or (len(items) and items.dtype.kind not in "iu"):
+        raise TypeError(f"covariance is {covariance!r}; expected {expected}")
+    chosen = items.tolist()
+    if len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(n)):
+        raise ValueError(f"covariance is {covariance!r}; expected {expected}")
+    return chosen
 
 
 def _fit(

@@ -90,13 +90,13 @@ def _covariance(point: Point, level: Tensor | None, n: int, wanted: str | list[i
             table = _centered(_centered(table, logits).mT, logits)
         return table if wanted == "full" else table.diagonal().clone()
     chosen = torch.tensor(wanted, dtype=torch.int64, device=logits.device)
-    found = []
-    for item in wanted:
+    found = logits.new_zeros(len(wanted), len(wanted))
+    for place, item in enumerate(wanted):
         unit = torch.zeros_like(logits)
         unit[item] = 1
         solution = solve_by_products(point, _centered(unit[:, None], logits)[:, 0], EXACT)
-        found.append(_centered(solution[:, None], logits)[chosen, 0])
-    return torch.stack(found)
+        found[place] = _centered(solution[:, None], logits)[chosen, 0]
+    return found
 
 
 def _with_unseen(table: Tensor, n: int, sizes: Tensor) -> Tensor:

@@ -93,8 +93,10 @@ def fit_mixtures(
         :class:`MixtureFits`: a row for each number of components, with the better of both fits.
 
     Raises:
-        ValueError: no numbers of components, numbers out of range, and what the mixture's ``fit`` refuses.
-        TypeError: ``make`` gives something else than a mixture, and what ``fit`` refuses.
+        ValueError: no numbers of components, numbers out of range, a mixture of another number of components than
+            ``make`` was asked for, and what the mixture's ``fit`` refuses.
+        TypeError: ``make`` gives something else than a mixture, ``n_components`` is one number, and what ``fit``
+            refuses.
 
     Warns:
         ConvergenceWarning: once, of numbers of components for which ``max_init`` starts were not enough.
@@ -111,6 +113,10 @@ def fit_mixtures(
     check_at_least(tol, "tol", 0)
     check_count(max_init, "max_init", 1)
     check_generator(generator)
+    if isinstance(n_components, int):
+        raise TypeError(
+            f"n_components={n_components} is one number; pass a list of them, or range(1, {n_components + 1})"
+        )
     numbers = list(n_components)
     if not numbers:
         raise ValueError("n_components is empty; pass numbers of components, such as range(1, 8)")
@@ -190,6 +196,11 @@ class _Series:
         model = self.make(self.n_components)
         if not isinstance(model, Mixture):
             raise TypeError(f"make gives {type(model).__name__}; expected a mixture, such as MallowsMixture(n, k)")
+        if model.n_components != self.n_components:
+            raise ValueError(
+                f"make({self.n_components}) gives a mixture of {model.n_components} components; expected "
+                f"{self.n_components}, as from lambda k: MallowsMixture(n, k)"
+            )
         first = model.n_init
         model.n_init = min(self.n_init or first, max_init - self.n_init)
         with warnings.catch_warnings(record=True) as messages:

@@ -100,7 +100,7 @@ def _of_pairs(preferences: Any, n_items: int | None) -> Tensor:
     precedes = torch.zeros((len(rankers), n, n), dtype=torch.bool, device="cpu")
     for r, pairs in enumerate(rankers):
         for first, second in pairs:
-            if not (0 <= first < n and 0 <= second < n):
+            if max(first, second) >= n:
                 raise ValueError(
                     f"preferences has the pair {(first, second)} for ranker {r}; items are numbered from 0 to {n - 1}"
                 )
@@ -115,6 +115,8 @@ def _pair(pair: Any, ranker: int) -> tuple[int, int]:
     for item in items:
         if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
             raise TypeError(f"preferences has the item {item!r} for ranker {ranker}; items are integers, from 0 on")
+        if item < 0:
+            raise ValueError(f"preferences has the pair {tuple(items)} for ranker {ranker}; items are numbered from 0")
     return int(items[0]), int(items[1])
 
 
