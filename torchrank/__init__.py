@@ -46,6 +46,7 @@ from torchrank.kernels import (
     polynomial_gram,
     smoothed_features,
     smoothed_kendall_gram,
+    spearman_gram,
     weighted_kendall_gram,
 )
 from torchrank.label_ranking import (
@@ -71,6 +72,7 @@ from torchrank.rankings import (
     to_orders,
     to_positions,
 )
+from torchrank.stream import kendall_blocks, kendall_graph, kendall_neighbors, kendall_test
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name like others
     "AllPairsMajorityVote",
@@ -113,9 +115,13 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "from_positions",
     "from_preferences",
     "kemeny",
+    "kendall_blocks",
     "kendall_distance",
     "kendall_features",
     "kendall_gram",
+    "kendall_graph",
+    "kendall_neighbors",
+    "kendall_test",
     "kmeans_then_rank",
     "kron_edge_rls",
     "kron_iterative_rls",
@@ -139,6 +145,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "rank_tree",
     "smoothed_features",
     "smoothed_kendall_gram",
+    "spearman_gram",
     "to_orders",
     "to_positions",
     "top_scoring_pairs",

@@ -71,6 +71,29 @@ CALLS: dict[str, Call] = {
         vmap=True,
         derivative="refused",
     ),
+    "spearman_gram": Call(
+        lambda X, Y: (tr.spearman_gram(X), tr.spearman_gram(X, Y)),
+        {"X": TIED, "Y": OTHER},
+        ("mm", "mk"),
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        compiles=True,
+        derivative="refused",
+    ),
+    "kendall_blocks": Call(
+        lambda X: tuple(block.values for block in tr.kendall_blocks(X)) or (tr.kendall_gram(X),),  # no rows, no block
+        {"X": TIED},
+        ("mm",),
+        pointwise=True,
+        derivative="refused",
+    ),
+    "kendall_neighbors": Call(lambda X: tuple(tr.kendall_neighbors(X, 3)), {"X": TIED}, (None, "mz")),
+    "kendall_test": Call(
+        lambda X: (*tr.kendall_test(X), *tr.kendall_test(X, correction="fdr_bh")),
+        {"X": TIED},
+        ("mm", "mm", "mm", "mm"),
+    ),
     "weighted_kendall_gram": Call(
         lambda X, K: tr.weighted_kendall_gram(X, pairs=K),
         {"X": TIED, "K": PAIRS},
@@ -474,6 +497,10 @@ ROOMS = {
 _RESULT = "a result, made by what is in the table"
 _ARGUMENTS = "takes settings or functions, and no arrays"
 EXEMPT = {
+    "kendall_graph": "gives a sparse matrix of SciPy; tests/stream/test_graph.py",
+    "Neighbors": _RESULT,
+    "AssociationTest": _RESULT,
+    "Block": _RESULT,
     "__version__": "a word",
     "EMSettings": _ARGUMENTS,
     "monte_carlo_bound": _ARGUMENTS,

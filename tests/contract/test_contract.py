@@ -112,6 +112,7 @@ def _as_sparse_tensor(scores: np.ndarray) -> torch.Tensor:
 SPARSE = {"sparse": _as_sparse_matrix, "sparse tensor": _as_sparse_tensor}
 TAKE_SPARSE = {
     *("kendall_gram", "kendall_gram of partial rankings", "kendall_distance", "mallows_gram", "pair_counts"),
+    *("spearman_gram", "kendall_blocks", "kendall_neighbors", "kendall_test"),
     *("weighted_kendall_gram", "kendall_features", "diffusion_gram", "multivariate_gram"),
     *("KendallKernel", "MallowsKernel", "MultivariateKernel", "KernelFisherDiscriminant"),
     *("borda", "copeland", "kemeny", "aggregation.pair_preferences", "fit_mallows", "fit_plackett_luce"),

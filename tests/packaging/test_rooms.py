@@ -14,6 +14,7 @@ LAYERS = (  # a room imports from lower layers only, not from its neighbors
     ("ops",),
     ("linalg",),
     ("kernels", "metrics"),
+    ("stream",),
     ("aggregation",),
     ("distributions",),
     ("clustering", "classification", "conditional", "datasets"),

@@ -237,7 +237,7 @@ def test_derivatives_are_refused(scores):
         (lambda: SparseRankings.from_triples([0], [1], [1], missing=[["topk"]]), ValueError, r"shape \(1, 1\)"),
         (lambda: SparseRankings.from_orders([[0, 1, 0]]), ValueError, "item 0 is there twice in row 0"),
         (lambda: SparseRankings.from_orders(np.array([[0, 1, 0]])), ValueError, "orders lists item 0 twice in row 0"),
-        (lambda: SparseRankings.from_orders([[0, 3]], 3), ValueError, "items has 3 at 1"),
+        (lambda: SparseRankings.from_orders([[0, 3]], 3), ValueError, "orders has 3 at row 0, place 1"),
         (lambda: SparseRankings.from_orders([[0], 3]), ValueError, "orders has 3 in row 1"),
         (lambda: SparseRankings.from_orders([["a"]]), TypeError, "orders has dtype"),
         (

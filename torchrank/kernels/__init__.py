@@ -16,6 +16,7 @@ from torchrank.kernels.multivariate import multivariate_gram
 from torchrank.kernels.normalize import center_gram, normalize_gram
 from torchrank.kernels.polynomial import polynomial_gram
 from torchrank.kernels.smoothed import smoothed_features, smoothed_kendall_gram
+from torchrank.kernels.spearman import spearman_gram
 from torchrank.kernels.weighted import pair_weights, weighted_kendall_gram
 
 __all__ = [
@@ -42,5 +43,6 @@ __all__ = [
     "polynomial_gram",
     "smoothed_features",
     "smoothed_kendall_gram",
+    "spearman_gram",
     "weighted_kendall_gram",
 ]

@@ -94,12 +94,18 @@ def kendall_gram(
         [[1.0, 0.333], [0.333, 1.0]]
     """
     pair = sides_to_count(X, Y, missing, missing_y)
-    quantity = Quantity(
-        _variant(variant, pair), **_demands(pair, min_common, fill_value), shrink=_shrinkage(pair, shrink)
-    )
+    quantity = kernel_quantity(pair, variant, min_common, fill_value, shrink)
     return pair.origin.gram(
         all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
     )
+
+
+def kernel_quantity(
+    pair: Pair | SparsePair, variant: str | None, min_common: int | None, fill_value: float, shrink: float
+) -> Quantity:
+    """What :func:`kendall_gram` wants of every pair of rows, its arguments checked."""
+    demands = _demands(pair, min_common, fill_value)
+    return Quantity(_variant(variant, pair), **demands, shrink=_shrinkage(pair, shrink))
 
 
 def _demands(pair: Pair | SparsePair, min_common: int | None, fill_value: float) -> dict[str, Any]:

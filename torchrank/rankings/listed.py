@@ -23,8 +23,11 @@ def as_indices(values: Matrix, name: str, scores: Tensor) -> Tensor:
     return index.to(scores.device, torch.int64)
 
 
-def check_shape(m: Any, n: Any, rows: Tensor | None, items: Tensor) -> None:
-    """Check numbers of rankings and of items, and indices against them; None where rows are known to be right."""
+def check_shape(m: Any, n: Any, rows: Tensor | None, items: Tensor, lengths: Tensor | None = None) -> None:
+    """Check numbers of rankings and of items, and indices against them; None where rows are known to be right.
+
+    ``lengths`` ``(m,)`` are those of the lists that the items came in, for messages.
+    """
     check_count(m, "shape[0]", least=0)
     check_count(n, "n_items", least=0)
     if n < 2:
@@ -35,6 +38,10 @@ def check_shape(m: Any, n: Any, rows: Tensor | None, items: Tensor) -> None:
         wrong = (index < 0) | (index >= most)
         if bool(wrong.any()):
             place = int(wrong.nonzero()[0])
+            if lengths is not None:
+                row = int((lengths.cumsum(0) <= place).sum())
+                where = f"row {row}, place {place - int(lengths[:row].sum())}"
+                raise ValueError(f"orders has {int(index[place])} at {where}; expected an item from 0 to {most - 1}")
             raise ValueError(f"{name} has {int(index[place])} at {place}; expected an index from 0 to {most - 1}")
 
 

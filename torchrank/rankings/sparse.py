@@ -128,7 +128,7 @@ class SparseRankings(Prepared):
             lengths, listed = flat_table(as_orders(orders, "orders", n_items))
             rows = None
         n = _count(listed) if n_items is None else n_items
-        check_shape(len(lengths), n, rows, listed)
+        check_shape(len(lengths), n, None, listed, lengths)
         if rows is not None:
             refuse_repeated(rows, listed)
         meaning = _meaning_of(missing, len(lengths), "missing", listed.device, MISSING)

@@ -1,0 +1,117 @@
+"""Neighbors against a full sort of the whole matrix."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+
+import torchrank as tr
+from torchrank.stream import neighbors as room
+
+RNG = np.random.default_rng(1)
+MANY_TIES = RNG.integers(0, 2, (40, 5)).astype(float)
+FEW_TIES = RNG.normal(size=(40, 12))
+PARTIAL = np.where(RNG.random((40, 8)) < 0.4, np.nan, RNG.normal(size=(40, 8)))
+KEYS = {"positive": lambda K: K, "negative": lambda K: -K, "either": np.abs}
+
+
+def by_sorting(K, k, sign, own):
+    """Best first, of equal ones the first; NaN is none."""
+    key = np.where(np.isnan(K), -np.inf, KEYS[sign](K))
+    if own:
+        np.fill_diagonal(key, -np.inf)
+    order = np.argsort(-key, axis=1, kind="stable")[:, :k]
+    none = np.isinf(np.take_along_axis(key, order, 1))
+    return np.where(none, -1, order), np.where(none, np.nan, np.take_along_axis(K, order, 1))
+
+
+@pytest.fixture(params=["heaps", "sorting"])
+def engine(request, monkeypatch):
+    if request.param == "sorting":
+        monkeypatch.setattr(room, "_by_heaps", lambda values: False)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("block", [1, 7, 39, None])
+@pytest.mark.parametrize("sign", KEYS)
+@pytest.mark.parametrize("X", [MANY_TIES, FEW_TIES], ids=["many ties", "few ties"])
+def test_neighbors_are_the_best_of_their_rows(X, sign, block):
+    for k in (1, 4, 39):
+        found = tr.kendall_neighbors(X, k, sign=sign, block=block)
+        indices, values = by_sorting(tr.kendall_gram(X), k, sign, own=True)
+        np.testing.assert_array_equal(found.indices, indices)
+        np.testing.assert_array_equal(found.values, values)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("sign", KEYS)
+def test_neighbors_among_others(sign):
+    Y = RNG.integers(0, 3, (17, 5)).astype(float)
+    for block in (3, None):
+        found = tr.kendall_neighbors(MANY_TIES, 17, Y, sign=sign, block=block)
+        indices, values = by_sorting(tr.kendall_gram(MANY_TIES, Y), 17, sign, own=False)
+        np.testing.assert_array_equal(found.indices, indices)
+        np.testing.assert_array_equal(found.values, values)
+
+
+@pytest.mark.usefixtures("engine")
+def test_rows_with_too_little_in_common_are_no_neighbors():
+    settings = {"missing": "pairwise", "min_common": 5}
+    found = tr.kendall_neighbors(PARTIAL, 39, **settings, block=9)
+    indices, values = by_sorting(tr.kendall_gram(PARTIAL, **settings), 39, "positive", own=True)
+    assert (indices < 0).any()
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_array_equal(found.values, values)
+    graph = found.to_csr()
+    assert graph.nnz == (indices >= 0).sum()
+    assert graph.shape == (40, 40)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_kinds_and_dtypes(dtype):
+    X = torch.from_numpy(FEW_TIES).to(dtype)
+    indices, values = tr.kendall_neighbors(X, 3)
+    assert isinstance(indices, torch.Tensor)
+    assert (indices.dtype, values.dtype) == (torch.int64, dtype)
+    K = tr.kendall_gram(X)
+    assert torch.equal(values, K.gather(1, indices))
+    assert isinstance(tr.kendall_neighbors(pd.DataFrame(FEW_TIES), 3).values, np.ndarray)
+    none = tr.kendall_neighbors(X[:0], 3)
+    assert none.indices.shape == none.values.shape == (0, 3)
+
+
+def test_scikit_learn_takes_the_distances():
+    """As many neighbors as for the whole matrix of distances."""
+    y = np.arange(40) % 3
+    graph = tr.kendall_neighbors(FEW_TIES, 8).with_self().to_csr(distance=True)
+    distances = 1 - tr.kendall_gram(FEW_TIES)
+    model = NearestNeighbors(n_neighbors=8, metric="precomputed").fit(graph)
+    expected = NearestNeighbors(n_neighbors=8, metric="precomputed").fit(distances)
+    np.testing.assert_allclose(model.kneighbors()[0], expected.kneighbors()[0], atol=1e-15)
+    new = RNG.normal(size=(9, 12))
+    near = tr.kendall_neighbors(new, 5, FEW_TIES).to_csr(distance=True)
+    classifier = KNeighborsClassifier(n_neighbors=5, metric="precomputed").fit(graph, y)
+    whole = KNeighborsClassifier(n_neighbors=5, metric="precomputed").fit(distances, y)
+    np.testing.assert_array_equal(classifier.predict(near), whole.predict(1 - tr.kendall_gram(new, FEW_TIES)))
+
+
+@pytest.mark.parametrize("X", [FEW_TIES, torch.from_numpy(FEW_TIES)], ids=["array", "tensor"])
+def test_each_ranking_as_its_own_neighbor(X):
+    plain, with_self = tr.kendall_neighbors(X, 4), tr.kendall_neighbors(X, 4).with_self()
+    np.testing.assert_array_equal(with_self.indices[:, 0], np.arange(40))
+    np.testing.assert_array_equal(with_self.values[:, 0], 1)
+    np.testing.assert_array_equal(with_self.indices[:, 1:], plain.indices)
+    np.testing.assert_array_equal(with_self.values[:, 1:], plain.values)
+    assert repr(plain) == "Neighbors(4 of 40 rankings for each of 40)"
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="k=40 is too large; there are 39 other rankings"):
+        tr.kendall_neighbors(FEW_TIES, 40)
+    with pytest.raises(ValueError, match="k=3 is too large; there are 2 rankings"):
+        tr.kendall_neighbors(FEW_TIES, 3, FEW_TIES[:2])
+    with pytest.raises(ValueError, match="k=0 is too small"):
+        tr.kendall_neighbors(FEW_TIES, 0)
+    with pytest.raises(ValueError, match="sign='up' is unknown"):
+        tr.kendall_neighbors(FEW_TIES, 1, sign="up")

@@ -1,0 +1,198 @@
+"""The rankings nearest to each one."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from torchrank._docs import shares_arguments
+from torchrank.kernels.arguments import ARGUMENTS
+from torchrank.kernels.kendall import kernel_quantity
+from torchrank.ops.engines import why_missing
+from torchrank.ops.pair_counts import WORKSPACE
+from torchrank.ops.rank import sides_to_count
+from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.isolation import isolated
+from torchrank.rankings.missing import Missing
+from torchrank.rankings.validate import Scores, check_choice, check_count
+from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
+from torchrank.stream.pairs import PairStream
+
+ORDERS = ("positive", "negative", "either")  # largest, smallest or largest absolute values first
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """The k nearest of m2 rankings to each of m; ``indices, values = neighbors`` takes it apart.
+
+    Attributes:
+        indices: ``(m, k)`` int64, their rows, nearest first; -1 where there are no more.
+        values: ``(m, k)`` their kernel values; NaN where there are no more.
+        n_columns: m2.
+    """
+
+    indices: Matrix
+    values: Matrix
+    n_columns: int
+
+    def __iter__(self) -> Iterator[Matrix]:
+        return iter((self.indices, self.values))
+
+    def __repr__(self) -> str:
+        m, k = self.indices.shape
+        return f"Neighbors({k} of {self.n_columns} rankings for each of {m})"
+
+    def with_self(self) -> "Neighbors":
+        """With each ranking of one set as its own first neighbor too, of value 1: k + 1 of them.
+
+        So UMAP and scikit-learn count: ``umap.UMAP(precomputed_knn=(found.indices, 1 - found.values))``.
+        """
+        if isinstance(self.indices, Tensor):
+            own = torch.arange(len(self.indices), device=self.indices.device)[:, None]
+            joined = torch.cat([own, self.indices], 1), torch.cat([torch.ones_like(self.values[:, :1]), self.values], 1)
+        else:
+            own = np.arange(len(self.indices))[:, None]
+            joined = np.hstack([own, self.indices]), np.hstack([np.ones_like(self.values[:, :1]), self.values])
+        return Neighbors(*joined, self.n_columns)
+
+    def to_csr(self, *, distance: bool = False) -> sparse.csr_array:
+        """A sparse matrix ``(m, m2)`` of the values, in each row by falling ones.
+
+        Args:
+            distance: whether it holds 1 - value, at least 0, in place of values. scikit-learn's learners with
+                ``metric="precomputed"`` take it, for the set that they are fitted to :meth:`with_self`.
+        """
+        indices, values = (to_numpy(part) if isinstance(part, Tensor) else part for part in self)
+        there = indices >= 0
+        starts = np.concatenate([[0], there.sum(1).cumsum()])
+        data = np.clip(1 - values[there], 0, None) if distance else values[there]
+        return sparse.csr_array((data, indices[there], starts), shape=(len(indices), self.n_columns))
+
+
+@isolated
+@shares_arguments(ARGUMENTS, OF_STREAMS)
+def kendall_neighbors(
+    X: Scores,
+    k: int,
+    Y: Scores | None = None,
+    *,
+    sign: str = "positive",
+    variant: str | None = None,
+    missing: Missing = None,
+    missing_y: Missing = None,
+    min_common: int | None = None,
+    shrink: float = 0.0,
+    block: int | None = None,
+    method: str = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> Neighbors:
+    """The k rankings nearest to each one by the Kendall kernel, exactly, without the matrix of all pairs.
+
+    Args:
+        X: {matrix}
+        k: how many, at least 1 and at most as many as there are.
+        Y: ``(m2, n)`` among which neighbors are looked for; None means among the other rows of ``X``, of which none is
+            its own neighbor.
+        sign: which are near: "positive", those of the largest values; "negative", of the smallest ones; "either", of
+            the largest absolute ones.
+        variant: {variant}
+        missing: {missing}
+        missing_y: {missing_y}
+        min_common: fewest items that neighbors have to rank both, for ``missing="pairwise"`` alone.
+        shrink: as for :func:`torchrank.kendall_gram`.
+        block: {block}
+        method: {method}
+        workspace: {workspace}
+        progress: {progress}
+
+    Returns:
+        :class:`Neighbors`: indices and values ``(m, k)``, nearest first, of equally near ones those of the first rows;
+        of the kind, dtype and device of :func:`torchrank.kendall_gram`. Values are the entries of that matrix, as for
+        :func:`torchrank.kendall_blocks`.
+
+    Raises:
+        ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`; batch dimensions, ``k`` out of range.
+
+    Example:
+        >>> X = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 3.0, 2.0]])
+        >>> indices, values = kendall_neighbors(X, 1)
+        >>> indices.tolist(), values.round(3).tolist()
+        ([[2], [2], [0]], [[0.333], [-0.333], [0.333]])
+    """
+    check_choice(sign, "sign", ORDERS)
+    pair = sides_to_count(X, Y, missing, missing_y)
+    quantity = kernel_quantity(pair, variant, min_common, math.nan, shrink)
+    stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
+    m, m2 = stream.shape
+    check_count(k, "k", least=1)
+    most = m2 - stream.symmetric
+    if k > most and m:
+        raise ValueError(f"k={k} is too large; there are {most} {'other ' if stream.symmetric else ''}rankings")
+    values, indices = _nearest(stream, int(k), ORDERS.index(sign), bool(progress))
+    return Neighbors(pair.origin.wrap(indices), pair.origin.wrap(values), m2)
+
+
+def _nearest(stream: PairStream, k: int, order: int, progress: bool) -> tuple[Tensor, Tensor]:
+    device = stream.pair.X.ranks.device
+    kept: Any = None
+    for part, block in stream.run("kendall_neighbors", progress):
+        values = block[0]
+        if kept is None:
+            kept = (
+                torch.full((stream.shape[0], k), torch.nan, dtype=values.dtype, device=device),
+                torch.full((stream.shape[0], k), -1, dtype=torch.int64, device=device),
+            )
+        _take(values.detach(), part.rows, part.columns, order, kept, own=stream.symmetric)
+        if part.mirrored:
+            _take(values.detach().mT, part.columns, part.rows, order, kept, own=False)
+    if kept is None:
+        kept = torch.empty(0, k, dtype=stream.pair.dtype), torch.empty(0, k, dtype=torch.int64)
+        return kept[0].to(device), kept[1].to(device)
+    if not _by_heaps(kept[0]):
+        return kept
+    from torchrank.cpu.nearest import sorted_best
+
+    best = sorted_best((kept[0].numpy(), kept[1].numpy()), order)
+    return torch.from_numpy(best[0]), torch.from_numpy(best[1])
+
+
+def _by_heaps(values: Tensor) -> bool:
+    """Whether these are kept by the CPU's engine."""
+    return values.device.type == "cpu" and values.dtype in (torch.float32, torch.float64) and why_missing("cpu") is None
+
+
+def _take(values: Tensor, rows: slice, columns: slice, order: int, kept: tuple[Tensor, Tensor], *, own: bool) -> None:
+    """Let a block ``(rows, columns)`` into the best of its rows; ``own`` says that a row is a column too."""
+    if not _by_heaps(values):
+        _take_sorted(values, rows, columns, order, kept, own=own)
+        return
+    from torchrank.cpu.nearest import keep_best, keep_best_of_columns  # numba takes half a second to import
+
+    arrays = kept[0].numpy(), kept[1].numpy()
+    if values.is_contiguous():
+        keep_best(values.numpy(), rows.start, columns.start, order, arrays, own)
+    else:  # a transposed block
+        keep_best_of_columns(values.mT.numpy(), columns.start, rows.start, order, arrays)
+
+
+def _take_sorted(
+    values: Tensor, rows: slice, columns: slice, order: int, kept: tuple[Tensor, Tensor], *, own: bool
+) -> None:
+    """The same by sorting; stable, and columns come in rising order, so that of equal ones the first are kept."""
+    k = kept[0].shape[1]
+    column = torch.arange(columns.start, columns.stop, device=values.device)
+    if own:
+        row = torch.arange(rows.start, rows.stop, device=values.device)
+        values = values.masked_fill(row[:, None] == column, torch.nan)
+    both = torch.cat([kept[0][rows], values], 1)
+    places = torch.cat([kept[1][rows], column.expand(values.shape)], 1)
+    key = both if order == 0 else -both if order == 1 else both.abs()
+    best = key.nan_to_num(nan=-torch.inf).argsort(dim=1, descending=True, stable=True)[:, :k]
+    kept[0][rows] = both.gather(1, best)
+    kept[1][rows] = torch.where(kept[0][rows].isnan(), -1, places.gather(1, best))
