@@ -97,6 +97,21 @@ def test_names_with_colons_and_stars(names):
         (["42%: A>B", "B>A"], "42%: A"),
         (["A>B", "B>A, 3"], "A, 3"),
         (["1.5e2 A>B", "B=A"], "1.5e2 A"),
+        (["A->B->C", "B->A->C"], "A-"),
+        (["A,B>C", "A>B>C"], "A,B"),
+        (["A/B>C", "A>B>C"], "A/B"),
+        (["A and B>C", "A>B>C"], "A and B"),
+        (["A>B;C"], "B;C"),
+        (["A>(B=C)", "B>A>C"], "(B"),
+        (["(42) A>B", "(17) B>A"], "(17) B"),
+        (["1,000: A>B", "3: B>A"], "1,000: A"),
+        (["1/2: A>B", "B>A"], "1/2: A"),
+        (["A>B (3 votes)", "B>A (2 votes)"], "A (2 votes)"),
+        (["A>B #3", "B>A #2"], "A #2"),
+        (["3xA>B", "2xB>A"], "2xB"),
+        (["A\u2265B>C", "A>B"], "A\u2265B"),
+        (["A\u223cB>C", "A>B"], "A\u223cB"),
+        (["A>NA", "B>A"], "NA"),
     ],
 )
 def test_ballots_written_otherwise_make_no_new_items(strings, label):
@@ -115,6 +130,7 @@ def test_ballots_written_otherwise_make_no_new_items(strings, label):
         (["3 A>B", "5 A>C"], "3 A"),
         (["A>B (3)", "A>C (2)"], "B (3)"),
         (["42|A>B", "17|A>C"], "42|A"),
+        (["A&B", "B&A"], "A&B"),
         (["2 A", "5 B"], "2 A"),
     ],
 )
@@ -133,11 +149,25 @@ def test_ballots_all_of_which_are_written_otherwise(strings, label):
         ["L1", "L"],
         ["A (inc.)", "B (inc.)"],
         ["1", "2", "10"],
+        ["Toy Story", "Toy Story 2"],
+        ["iPhone 12", "iPhone"],
+        ["3M", "M"],
+        ["Smith (Ind.)", "Smith (Dem.)"],
+        ["O'Neil", "St. John"],
     ],
 )
 def test_names_with_numbers(names):
     strings = [">".join(names), ">".join(names[::-1])]
     assert set(from_ranking_strings(strings).items) == set(names)
+
+
+def test_signs_without_width_make_no_labels():
+    assert from_ranking_strings(["\ufeffA>B", "A\u200b>\u00a0B"]).items == ("A", "B")
+
+
+def test_a_weight_within_a_string_is_refused():
+    with pytest.raises(ValueError, match="'3: A' may be a weight or a part of a name"):
+        from_ranking_strings(["n=3: A>B"])
 
 
 def test_weights_with_exponents_and_weights_that_are_no_numbers():

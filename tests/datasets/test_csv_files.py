@@ -201,3 +201,25 @@ def test_another_delimiter_below_a_header_is_suspected(tmp_path, mark):
 def test_infinite_scores_that_are_written_so(write):
     data = read_rankings(write("a,b,c\n1,inf,-Infinity\n2,1,\n"), form="scores")
     np.testing.assert_array_equal(data.scores, [[1, np.inf, -np.inf], [2, 1, np.nan]])
+
+
+def test_numbers_that_data_frames_made_floats_are_the_names_they_were(write):
+    """pandas writes a column of integers with a gap as 2.0, beside 2 in another column."""
+    frame = pd.DataFrame({"1st": [1, 2, 3], "2nd": [2, 1, np.nan]})
+    data = read_rankings(write(frame.to_csv(index=False)), form="orders")
+    assert data.items == ("1", "2", "3")
+    np.testing.assert_array_equal(data.scores, ranking_data(frame, form="orders").scores)
+    games = read_comparisons(write("w,l\n1,2.0\n2,1.0\n"), winner="w", loser="l")
+    assert (games.items, games.weights.tolist()) == (("1", "2"), [1, 1])
+    long = read_rankings(write("u,i,s\n7.0,1,3\n8,2.0,4\n8,1,2\n"), user="u", item="i", score="s")
+    assert (long.rankers, long.items) == (("7", "8"), ("1", "2"))
+    versions = read_rankings(write("a,b\n1.0,1.1\n2.0,1.0\n"), form="orders", header=True)
+    assert versions.items == ("1.0", "1.1", "2.0")  # these are no integers
+    with pytest.raises(ValueError, match=r"9007199254740993\.0, a number in floating point, where integers from 2\^53"):
+        read_comparisons(write("w,l\n1,9007199254740993.0\n"), winner="w", loser="l")
+
+
+def test_large_numbers_with_a_fraction_of_zero_stay_apart(write):
+    data = read_rankings(write("a,b\n9007199254740992.0,9007199254740993.0\n"), form="scores")
+    np.testing.assert_array_equal(np.argsort(data.scores), [[0, 1]])
+    assert data.scores[0, 0] != data.scores[0, 1]

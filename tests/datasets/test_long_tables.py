@@ -206,3 +206,23 @@ def test_triples_hold_each_score_once_in_the_order_of_rows():
 def test_an_empty_long_table_ranks_the_items_given():
     frame = pd.DataFrame({"user": [], "movie": [], "rating": []})
     assert ranking_data(frame, **LONG, items=["x", "y"]).scores.shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [
+        ("2024-05-31T10:00:00+02:00", "2024-05-31T09:30:00Z"),
+        ("2024-05-31 23:00+0000", "2024-05-31 23:00-05:30"),
+        ("2024-05-31", "2024-05-31T00:00:01"),
+    ],
+)
+def test_times_with_an_offset(write, early, late):
+    for rows in ((early, 1, late, 2), (late, 2, early, 1)):
+        text = "user,movie,rating,t\nu,a,{1},{0}\nu,a,{3},{2}\nu,b,1,2024-01-01\n".format(*rows)
+        np.testing.assert_array_equal(read_rankings(write(text), **LONG, time="t").scores, [[2, 1]])
+
+
+def test_times_with_a_decimal_comma(write):
+    text = "user;movie;rating;t\nu;a;1,5;9,5\nu;a;2,5;10,25\nu;b;1;1\n"
+    data = read_rankings(write(text), **LONG, time="t", delimiter=";", decimal=",")
+    np.testing.assert_array_equal(data.scores, [[2.5, 1]])

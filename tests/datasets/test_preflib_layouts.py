@@ -47,6 +47,9 @@ def test_gzipped_files_of_every_kind(tmp_path, text, kind):
     scores = [[2, 1, 3] if kind.startswith("s") else SCORES[0], [2, 3, 1] if kind.endswith("c") else SCORES[1]]
     check(read_preflib(path), scores=scores)
     check(read_preflib(str(path)), scores=scores)
+    loud = tmp_path / f"F.{kind.upper()}.GZ"
+    loud.write_bytes(path.read_bytes())
+    check(read_preflib(loud), scores=scores)
     path.write_bytes(text.encode())
     with pytest.raises(ValueError, match=rf"f\.{kind}\.gz is not gzipped, as its name says"):
         read_preflib(path)

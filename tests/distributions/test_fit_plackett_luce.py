@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -237,6 +238,12 @@ def test_covariances_of_chosen_items() -> None:
     for odd in (True, None, ["a"], [[0]], [0.5]):
         with pytest.raises(TypeError, match=r"covariance is .* expected a word, one of .* or a list of"):
             fit_plackett_luce(X, weights, missing="topk", covariance=odd)
+    frame = pd.DataFrame(X, columns=[f"item {k}" for k in range(X.shape[1])])
+    named = fit_plackett_luce(frame, weights, missing="topk", covariance=["item 3", "item 0"])
+    np.testing.assert_array_equal(named.covariance, some.covariance)
+    assert named.covariance.columns.tolist() == ["item 3", "item 0"]
+    with pytest.raises(TypeError, match=r"covariance is \['item 9'\]"):
+        fit_plackett_luce(frame, weights, missing="topk", covariance=["item 9"])
     nothing = fit_plackett_luce(X, weights, missing="topk", covariance=[])
     assert (nothing.covariance.shape, nothing.standard_errors.shape) == ((0, 0), (0,))
     with pytest.raises(ValueError, match="covariance='all' is unknown"):

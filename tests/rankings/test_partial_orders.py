@@ -1,8 +1,12 @@
+"""Partial orders: what preferences say and what follows from them."""
+
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 
-from torchrank import PartialOrders, from_preferences
+import torchrank as tr
+from torchrank import PartialOrders, estimators, from_preferences
 
 
 def test_what_follows_is_added_and_nothing_else():
@@ -88,3 +92,22 @@ def test_preferences_of_other_types(preferences, message):
 def test_number_of_items_is_checked():
     with pytest.raises(ValueError, match="n_items=1 is too small"):
         from_preferences([[]], 1)
+
+
+def test_what_takes_no_partial_orders_says_so():
+    orders = from_preferences([[(0, 1)], [(2, 0)]], 4)
+    for call in (tr.kendall_gram, tr.borda, estimators.MallowsMixture(2).fit, estimators.RankingKMeans(2).fit):
+        with pytest.raises(TypeError, match="partial orders, which only fit_mallows and the module"):
+            call(orders)
+    for call in (
+        lambda: tr.fit_mallows(orders, missing="topk"),
+        lambda: tr.MallowsMixture(4, 1, missing="topk").fit(orders),
+    ):
+        with pytest.raises(ValueError, match="missing='topk' says that unranked items are below all ranked ones"):
+            call()
+
+
+def test_estimators_do_not_take_what_is_not_stored_for_zero():
+    X = scipy.sparse.csr_matrix(np.eye(4))
+    with pytest.raises(TypeError, match=r"sparse matrix.*np\.asarray\(torchrank\.rank\(X, missing='pairwise'\)\), not"):
+        estimators.MallowsMixture(2, missing="topk").fit(X)

@@ -9,7 +9,7 @@ import torch
 
 import torchrank as tr
 from torchrank import classification, distributions, estimators, kernels, metrics, mixtures
-from torchrank.datasets import RankingData
+from torchrank.datasets import RankingData, from_comparisons, from_ranking_strings, ranking_data
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.permuted(np.tile(np.arange(4.0), (12, 1)), axis=1)
@@ -166,6 +166,91 @@ def test_features_of_items_are_those_of_the_items_ranked():
     for y in (FRAME.T[::-1], FRAME.iloc[0][::-1], RankingData(VALUES[:, ::-1].copy(), tuple("dcba"), np.ones(12))):
         with pytest.raises(ValueError, match="the items of y have the same names in another order"):
             estimator.fit(features.add_prefix("f"), y)
+
+
+def test_columns_of_features_are_those_that_were_fitted():
+    features = pd.DataFrame(RNG.normal(size=(4, 2)), index=list("abcd"), columns=["size", "price"])
+    model = fitted(distributions.PlackettLuceRegression(2), FRAME, features)
+    swapped = features[["price", "size"]]
+    for use in (model, model.distribution, lambda table: model.log_prob(FRAME, table)):
+        use(features)
+        with pytest.raises(ValueError, match="columns of features have the same names in another order"):
+            use(swapped)
+    weights = pd.Series(np.arange(1.0, 13), index=FRAME.index)
+    estimator = estimators.PlackettLuceRegression().fit(features, FRAME.T, weights)
+    for y in (FRAME.T, DATA):
+        with pytest.raises(ValueError, match="rows of weights have the same names in another order"):
+            estimator.fit(features, y, weights[::-1])
+
+
+NUMBERED = FRAME.set_axis([10, 20, 30, 40], axis=1)
+ESTIMATORS = {
+    "k-means": lambda X: estimators.RankingKMeans(2, random_state=0).fit(X).predict,
+    "kernel k-means": lambda X: estimators.KernelKMeans(2, random_state=0).fit(X).predict,
+    "mixture": lambda X: estimators.MallowsMixture(2, random_state=0).fit(X).predict,
+    "pairs": lambda X: estimators.TopScoringPairs().fit(X, LABELS).predict,
+    "features": lambda X: estimators.KendallFeatures().fit(X).transform,
+    "label ranking": lambda X: estimators.OneRank().fit(X, FRAME).predict,
+    "labels": lambda X: lambda Y: estimators.OneRank().fit(FRAME, X).score(FRAME, Y),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of concentrations at their caps
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_compare_numbers_of_columns_too(name):
+    use = ESTIMATORS[name](NUMBERED)
+    use(NUMBERED)
+    use(VALUES)
+    with refused():
+        use(NUMBERED[[20, 10, 30, 40]])
+    plain = ESTIMATORS[name](pd.DataFrame(VALUES))
+    plain(pd.DataFrame(VALUES))
+    with refused():
+        plain(pd.DataFrame(VALUES)[[1, 0, 2, 3]])
+
+
+def test_series_beside_matrices_of_a_kernel():
+    gram = tr.kendall_gram(FRAME)
+    weights = pd.Series(np.arange(1.0, 13), index=gram.index)
+    for fit in (
+        tr.KernelKMeans(2, kernel="precomputed").fit,
+        tr.KernelGaussianMixture(1, kernel="precomputed", dimension=6).fit,
+    ):
+        fit(gram, weights)
+        with pytest.raises(ValueError, match="rows of weights have the same names in another order"):
+            fit(gram, weights[::-1])
+    new = tr.kendall_gram(FRAME[:3], FRAME)
+    np.testing.assert_array_equal(tr.center_gram(new, gram), tr.center_gram(new.to_numpy(), gram.to_numpy()))
+    with refused():
+        tr.center_gram(new[new.columns[::-1]], gram)
+
+
+def test_words_for_each_row():
+    words = pd.Series(["topk", "interleaving"] * 6, index=FRAME.index)
+    np.testing.assert_array_equal(tr.borda(FRAME, missing=words), tr.borda(FRAME, missing=words.tolist()))
+    with pytest.raises(ValueError, match="rows of missing have the same names in another order"):
+        tr.borda(FRAME, missing=words[::-1])
+
+
+READ = {
+    "scores": lambda table, weights: ranking_data(table, form="scores", weights=weights),
+    "ballots": lambda table, weights: ranking_data(
+        pd.DataFrame({"b": "a>b"}, table.index), ballot="b", weights=weights
+    ),
+    "strings": lambda table, weights: from_ranking_strings(pd.Series("a>b", table.index), weights=weights),
+    "pairs": lambda table, weights: from_comparisons(pd.DataFrame({"w": "a", "l": "b"}, table.index), weights=weights),
+    "data": lambda table, weights: RankingData(table.to_numpy(), tuple("abcd"), weights, rankers=tuple(table.index)),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_readers_compare_rows_of_weights(name):
+    weights = pd.Series(np.arange(1.0, 13), index=FRAME.index)
+    found = READ[name](FRAME, weights)
+    assert isinstance(found.weights, np.ndarray)
+    np.testing.assert_array_equal(found.weights, READ[name](FRAME, weights.tolist()).weights)
+    with pytest.raises(ValueError, match="rows of weights have the same names in another order"):
+        READ[name](FRAME, weights[::-1])
 
 
 def test_rows_of_data_sets_keep_their_names():

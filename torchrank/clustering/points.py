@@ -16,6 +16,7 @@ from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.missing import PARTIAL
+from torchrank.rankings.names import check_same_rows
 from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.prepared import Rankings, weights_said
 from torchrank.rankings.ties import sortable
@@ -157,6 +158,7 @@ def training_points(kernel: Kernel, X: Scores, weights: Matrix | None) -> Traini
     """
     if kernel == "precomputed":
         matrix, origin = checked_gram(X)
+        check_same_rows(origin.rows, weights)
         own, unit = in_own_unit(row_weights(weights, matrix))
         return TrainingPoints(matrix, ungrouped(own, float(unit)), matrix, origin)
     points, rows, origin = as_points(kernel, X)

@@ -9,6 +9,7 @@ from torchrank.datasets.data import RankingData, weights_of
 from torchrank.datasets.matrices import refuse_nearly_empty
 from torchrank.datasets.names import factorize, is_absent
 from torchrank.rankings.arrays import refuse_masks
+from torchrank.rankings.names import check_same_rows, index_of
 from torchrank.rankings.sparse import SparseRankings
 
 TIE, WIN = ("tie", "draw"), ("win",)
@@ -49,6 +50,7 @@ def from_comparisons(
         >>> from_comparisons([("tea", "milk"), ("milk", "tea", "tie")]).scores.tolist()
         [[1.0, 2.0], [1.0, 1.0]]
     """
+    check_same_rows(index_of(pairs), weights)
     return counted(*_columns(pairs), items, weights, sparse=sparse, **about)
 
 

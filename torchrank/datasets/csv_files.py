@@ -11,6 +11,7 @@ from torchrank.datasets.data import RankingData, features_of
 from torchrank.datasets.layouts import ARGUMENTS, Long, layout_of, refuse_beside_scores
 from torchrank.datasets.long_tables import LongTable, from_long
 from torchrank.datasets.matrices import without
+from torchrank.datasets.numbers import without_fractions
 from torchrank.datasets.ranking_strings import from_ranking_strings, unmarked
 from torchrank.datasets.tables import ranking_data
 from torchrank.rankings.validate import as_marks
@@ -124,7 +125,10 @@ def read_rankings(
         return from_ranking_strings(unmarked(table.column(str(ballot)), marks), items=items, **about)
     names = _columns_of_items(table, layout, items, {weights, rankers, *features}, delimiter)
     if layout == "orders":
-        return ranking_data(table.text(names), form=form, items=items, unranked=marks, gaps=gaps, **about)
+        fields = table.text(names)
+        whole = iter(without_fractions([field for row in fields for field in row]))
+        fields = [[next(whole) for _ in row] for row in fields]
+        return ranking_data(fields, form=form, items=items, unranked=marks, gaps=gaps, **about)
     return ranking_data(_numbers(table, names, marks), form=form, items=names, unranked=marks, **about)
 
 
@@ -182,7 +186,7 @@ def _names(table: CsvTable, name: str, items: Sequence[Any] | None = None) -> li
             raise ValueError(
                 f"{table.at(names.index(nothing))}, column {name!r} {what}, where a name has to be; {remedy}"
             )
-    return names
+    return without_fractions(names)
 
 
 def _long_table(table: CsvTable, columns: Long, items: Sequence[Any] | None, marks: tuple[Any, ...]) -> LongTable:
@@ -190,7 +194,7 @@ def _long_table(table: CsvTable, columns: Long, items: Sequence[Any] | None, mar
         _names(table, str(columns.user)),
         _names(table, str(columns.item), items),
         without(_numbers(table, [columns.score], marks), marks)[:, 0],
-        None if columns.time is None else table.column(columns.time),
+        None if columns.time is None else [text.replace(table.decimal, ".") for text in table.column(columns.time)],
         table.at,
     )
 
@@ -243,4 +247,6 @@ def read_comparisons(
     outcomes = None if outcome is None else table.column(outcome)
     about = {"title": table.file} | about
     won, lost = _names(table, winner, items), _names(table, loser, items)
+    both = without_fractions(won + lost)  # as numbers in both columns, or names
+    won, lost = both[: len(won)], both[len(won) :]
     return counted(won, lost, outcomes, items, times, sparse=sparse, **about)

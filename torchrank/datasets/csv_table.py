@@ -12,7 +12,7 @@ import numpy as np
 
 from torchrank._warnings import warn
 from torchrank.datasets.files import Text, read_text
-from torchrank.datasets.numbers import as_number
+from torchrank.datasets.numbers import as_number, whole_number
 from torchrank.rankings.validate import check_choice
 
 _EMPTY = ("", "na", "nan")
@@ -71,10 +71,11 @@ class CsvTable:
         values = self._floats(texts, names, {*_EMPTY, *empty}, remedy)
         with np.errstate(invalid="ignore"):
             large = np.flatnonzero(np.abs(values) >= 2**53).tolist()
-        whole = [place for place in large if texts[place].lstrip("+-").isdecimal()]
+        whole = {place: whole_number(texts[place]) for place in large}
+        whole = {place: number for place, number in whole.items() if number is not None}
         if whole:
             values = values.astype(object)
-            values[whole] = [int(texts[place]) for place in whole]
+            values[[*whole]] = [*whole.values()]
         return values.reshape(len(self.rows), len(names))
 
     def _floats(self, texts: list[str], names: Sequence[str], nothing: Collection[str], remedy: str) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from torchrank.rankings.arrays import as_tensor, refuse_masks, to_numpy
+from torchrank.rankings.names import check_same_rows, index_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,11 @@ class RankingData:
             refuse_masks(getattr(self, name), name)
         if self.scores.ndim != 2:
             raise ValueError(f"scores has shape {tuple(self.scores.shape)}; expected (rankings, items)")
+        for name in ("weights", "classes"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, np.ndarray):
+                check_same_rows(self.rankers or index_of(self.scores), value, name)
+                object.__setattr__(self, name, to_numpy(as_tensor(value, name)[0]))
         m, n = self.scores.shape
         if len(self.items) != n:
             raise ValueError(f"items has {len(self.items)} names; scores rank {n} items")
@@ -98,10 +104,15 @@ class RankingData:
         return self.scores[np.repeat(np.arange(len(counts)), counts)]
 
 
-def weights_of(weights: Any, m: int) -> np.ndarray:
-    """Weights ``(m,)`` in float64, ones where None; ``ValueError`` for another shape and for no finite ones from 0."""
+def weights_of(weights: Any, m: int, rows: Any = None) -> np.ndarray:
+    """Weights ``(m,)`` in float64, ones where None, of rankings with these names.
+
+    Raises:
+        ValueError: another shape, a weight that is negative, infinite or NaN, or a series of other rows.
+    """
     if weights is None:
         return np.ones(m)
+    check_same_rows(rows, weights)
     values = to_numpy(as_tensor(weights, "weights")[0]).astype(np.float64)
     if values.shape != (m,):
         raise ValueError(f"weights has shape {values.shape}; expected ({m},), one for each ranking")

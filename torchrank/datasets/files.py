@@ -41,8 +41,8 @@ def local_path(path: Any, name: str = "path") -> Path:
 
 
 def kind_of(path: Path) -> str:
-    """The end of a file's name, such as ".soc", without the ".gz" of gzipped ones."""
-    return Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    """The end of a file's name in small letters, such as ".soc", without the ".gz" of gzipped ones."""
+    return (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
 
 
 def read_text(path: Any, encoding: str, *, remedy: str, lenient: bool = False) -> Text:
@@ -64,7 +64,7 @@ def read_text(path: Any, encoding: str, *, remedy: str, lenient: bool = False) -
         decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError:
         raise ValueError(f"encoding={encoding!r} is unknown; expected one such as 'utf-8' or 'cp1252'") from None
-    data, cut = _unzipped(path) if path.suffix == ".gz" else (path.read_bytes(), False)
+    data, cut = _unzipped(path) if path.suffix.lower() == ".gz" else (path.read_bytes(), False)
     if cut and not lenient:
         raise ValueError(
             f"{path.name} was cut off: its compressed data end too early; get it again, or pass lenient=True to read "

@@ -12,7 +12,8 @@ from torchrank.datasets.names import factorize, is_absent
 from torchrank.datasets.numbers import as_number
 from torchrank.rankings.sparse import SparseRankings
 
-_DATE = re.compile(r"\d{4}-\d\d(-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?)?")
+_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:Z|([-+])(\d\d):?(\d\d))?")
 
 
 class Triples(NamedTuple):
@@ -130,7 +131,11 @@ def _moment(text: str, row: int, at: Callable[[int], str]) -> Any:
         return text
     try:
         if _DATE.fullmatch(text):
-            return np.datetime64(text.removesuffix("Z"), "us")
+            return np.datetime64(text, "us")
+        if found := _MOMENT.fullmatch(text):  # without an offset it is taken as universal time
+            time, sign, hours, minutes = found.groups()
+            ahead = int(f"{sign}1") * (60 * int(hours) + int(minutes)) if sign else 0
+            return np.datetime64(time, "us") - np.timedelta64(ahead, "m")
         return int(text) if text.lstrip("+-").isdecimal() else as_number(text)
     except ValueError:
         expected = "a number, or a date such as 2024-05-31 18:30:00"

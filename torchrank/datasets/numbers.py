@@ -1,6 +1,11 @@
 """Numbers as files hold them."""
 
 import math
+import re
+from collections.abc import Sequence
+
+_WHOLE = re.compile(r"[-+]?\d+(\.0*)?")
+_EXACT = 2**53  # from here on floats no longer tell neighboring integers apart
 
 
 def as_number(text: str) -> float:
@@ -13,3 +18,28 @@ def as_number(text: str) -> float:
     if "_" in text or (math.isinf(value) and any(map(str.isdigit, text))):
         raise ValueError(text)
     return value
+
+
+def whole_number(text: str) -> int | None:
+    """The integer that a text is, also as ``7.0``; None if it is none."""
+    return int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else None
+
+
+def without_fractions(names: Sequence[str]) -> list[str]:
+    """Names that are all whole numbers without ``.0``, which data frames write beside gaps; others as they are.
+
+    Raises:
+        ValueError: one of 2^53 and above with such a fraction, which several numbers may have become.
+    """
+    if not any(name.endswith(".0") for name in names):
+        return [*names]
+    numbers = {name: whole_number(name) for name in set(names) - {""}}
+    if any(value is None for value in numbers.values()):
+        return [*names]
+    large = next((name for name, value in numbers.items() if value and "." in name and abs(value) >= _EXACT), None)
+    if large is not None:
+        raise ValueError(
+            f"a name is {large}, a number in floating point, where integers from 2^53 on collide; keep such numbers as "
+            "integers or as text"
+        )
+    return [name.partition(".")[0] for name in names]

@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from torchrank.datasets.ballot_notation import refuse_other_ballots
 from torchrank.datasets.data import RankingData, weights_of
 from torchrank.datasets.names import each_once, is_absent, sorted_names
+from torchrank.rankings.names import check_same_rows, index_of
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import Scores, as_scores
 
 _NUMBER = r"\s*([-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf|nan))\s*"
 _BEFORE = re.compile(_NUMBER + r":(\s*)(.*)", re.DOTALL)
 _BEHIND = re.compile(r"(.*?)\s+\*" + _NUMBER, re.DOTALL)
-_OTHER_MARKS = re.compile(r"[<~{}\[\]\u227a-\u227d\u2192]")  # with which other programs write rankings and ties
-_LIKE_WEIGHTS = (  # a label with a number before or behind it
-    re.compile(_NUMBER + r"(?:%?\s*[:;,|*\u00d7]\s*|\s*x\s+|\s)(?P<label>.+)", re.DOTALL),
-    re.compile(r"(?P<label>.+?)(?:\s*[:;,|*\u00d7(\[]\s*|\s+x\s*|\s)" + _NUMBER + r"%?[)\]]?", re.DOTALL),
-)
+_BLANK = " \t\r\n\f\v\u00a0\ufeff\u200b\u200c\u200d\u2060"  # a few have no width
 
 
 def from_ranking_strings(
@@ -35,8 +33,9 @@ def from_ranking_strings(
     before a string, ``42: L2>L1``, or behind it, ``L2>L1 * 42``; strings without one count once. Names may have ``:``
     and ``*`` in them. A weight is a number, then a colon and a blank; or a blank, a star and a number at the end.
     A label that ``items`` lists as it stands there is a name, and where it could be either the string is refused.
-    Without ``items`` so are labels that may be another way to write ballots: with ``<``, ``~``, braces or brackets in
-    them, lists with commas, and names with and without a number, such as ``3 A`` or ``A (3)`` beside ``A``.
+    Without ``items`` so are labels that may be another way to write ballots: with ``<``, ``~``, an arrow, braces or
+    brackets in them, ``A,B`` or ``A/B`` beside ``A``, numbers such as in ``3 A`` or ``A (3)`` beside ``A`` or in all
+    strings, and R's ``NA``.
 
     Args:
         strings: N rankings: a list, or a column of a data frame.
@@ -56,6 +55,7 @@ def from_ranking_strings(
         >>> from_ranking_strings(["42: tea>milk", "milk>tea * 17"]).weights.tolist()
         [42.0, 17.0]
     """
+    check_same_rows(index_of(strings), weights)
     if isinstance(strings, str):
         raise TypeError(f"strings is one string; pass a list of them, [{strings!r}]")
     strings = ["" if is_absent(text) else text for text in strings]
@@ -73,7 +73,7 @@ def from_ranking_strings(
     groups = [[_labels(group) for group in text.split(">")] if text.strip() else [] for _, text in split]
     if items is None:
         names = sorted_names({name for row in groups for group in row for name in group})
-        _refuse_other_ballots(strings, groups, names)
+        refuse_other_ballots(strings, groups, names)
     else:
         names = each_once(items)
     if len(names) < 2:
@@ -102,7 +102,7 @@ def unmarked(strings: Sequence[Any], marks: Sequence[Any]) -> list[Any]:
 
 
 def _labels(group: str) -> list[str]:
-    return [label.strip() for label in group.split("=")]
+    return [label.strip(_BLANK) for label in group.split("=")]
 
 
 def _weighted(number: int, text: str, items: frozenset[str]) -> tuple[float | None, str]:
@@ -110,8 +110,8 @@ def _weighted(number: int, text: str, items: frozenset[str]) -> tuple[float | No
     labels = [label for group in text.split(">") for label in _labels(group)]
     before = None if labels[0] in items else _BEFORE.fullmatch(text)
     behind = None if labels[-1] in items else _BEHIND.fullmatch(text)
-    others = labels[1:] if before else labels[:-1] if behind else []
-    like_weights = [label for label in others if (_BEFORE if before else _BEHIND).fullmatch(label)]
+    like_weights = [label for label in labels[1:] if label not in items and _BEFORE.fullmatch(label)]
+    like_weights += [label for label in labels[:-1] if label not in items and _BEHIND.fullmatch(label)]
     if (before and (behind or (before[3] and not before[2]))) or like_weights:
         which = repr(like_weights[0]) if like_weights else "a number with : or *"
         raise ValueError(
@@ -121,33 +121,6 @@ def _weighted(number: int, text: str, items: frozenset[str]) -> tuple[float | No
     if before:
         return float(before[1]), before[3]
     return (float(behind[2]), behind[1]) if behind else (None, text)
-
-
-def _refuse_other_ballots(strings: Sequence[str], groups: list[list[list[str]]], names: tuple[str, ...]) -> None:
-    """Raise where labels look like ballots or weights written in another way, which they would turn into names."""
-
-    def refuse(label: str, what: str) -> None:
-        number = next(number for number, row in enumerate(groups) if any(label in group for group in row))
-        raise ValueError(
-            f"strings[{number}] is {strings[number]!r}, where {label!r} {what}; ballots are written as A>B=C, and "
-            "weights as in '42: A>B' or 'A>B * 42'; if this is a name, pass items= with all names"
-        )
-
-    known = set(names)
-    alone = all(len(row) < 2 and len(group) < 2 for row in groups for group in row)
-    for name in names:
-        if mark := _OTHER_MARKS.search(name):
-            refuse(name, f"has {mark[0]!r} in it")
-        if alone and (mark := re.search("[,;|]", name)):
-            refuse(name, f"has {mark[0]!r} and no string has > or =")
-        if any(match and match["label"].strip() in known for match in (way.fullmatch(name) for way in _LIKE_WEIGHTS)):
-            refuse(name, "may be another label and its weight")
-    ranked = [[label for group in row for label in group] for row in groups if row]
-    for way, place in zip(_LIKE_WEIGHTS, (0, -1), strict=True):
-        like = {name for name in names if way.fullmatch(name)}
-        everywhere = bool(like) and all(row[place] in like for row in ranked)
-        if everywhere and sum(label in like for row in ranked for label in row) == len(ranked):
-            refuse(ranked[0][place], "may be a label and its weight: there all strings have a number, and nowhere else")
 
 
 def to_ranking_strings(Y: Scores | RankingData, items: Sequence[str] | None = None) -> list[str]:

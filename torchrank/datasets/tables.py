@@ -14,6 +14,7 @@ from torchrank.datasets.matrices import scores_of
 from torchrank.datasets.order_tables import scores_of_orders
 from torchrank.datasets.ranking_strings import from_ranking_strings, unmarked
 from torchrank.rankings.arrays import refuse_masks
+from torchrank.rankings.names import check_same_rows
 from torchrank.rankings.validate import as_marks
 
 
@@ -93,6 +94,8 @@ def ranking_data(
         refuse_beside_scores(weights=weights, rankers=rankers, features=features)
         long = _long_table(table, Long(user, item, score, time), marks)
         return from_long(long, form or "scores", items, sparse=sparse, **about)
+    for name, value in (("weights", weights), ("rankers", rankers), ("features", features)):
+        check_same_rows(table.index, value, name)
     taken, known = known_in(table, weights, rankers, features)
     about = known | about
     if layout == "ballots":

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,7 +40,7 @@ def fit_plackett_luce(
     ties: str = "raise",
     prior: Prior = 0.0,
     method: str = "auto",
-    covariance: str | Sequence[int] = "auto",
+    covariance: str | Sequence[Any] = "auto",
     tol: float = 1e-10,
     max_iter: int = 1000,
 ) -> PlackettLuceFit:
@@ -85,9 +87,10 @@ def fit_plackett_luce(
             * "mm": Hunter's minorization-maximization, whose steps cost least, but are many more. It takes no ties, and
               a number as the prior.
             * "auto": "newton" for up to 500 items, "cg" beyond.
-        covariance: "full"; "diagonal" for standard errors alone; "none"; or the indices of k items, of which there are
-            to be covariances, found by conjugate gradients. "full" and "diagonal" invert an n x n matrix, for which
-            they take 16 n^2 bytes and n^3 steps. "auto": "full" for up to 2,000 items, "none" beyond.
+        covariance: "full"; "diagonal" for standard errors alone; "none"; or the indices of k items, or
+            their names where they have some, of which there are to be covariances, found by conjugate gradients. "full"
+            and "diagonal" invert an n x n matrix, for which they take 16 n^2 bytes and n^3 steps. "auto": "full" for up
+            to 2,000 items, "none" beyond.
         tol: stop when no derivative in a parameter exceeds ``tol`` times the sum of weights.
         max_iter: steps at most.
 
@@ -116,7 +119,7 @@ def fit_plackett_luce(
     check_finite(tol, "tol", 0)
     check_count(max_iter, "max_iter", least=0)
     rankings = one_set(X, missing)
-    covariance = _checked_covariance(covariance, rankings.shape[1])
+    covariance = _checked_covariance(covariance, rankings.shape[1], rankings.origin.items)
     weight = as_weights(weights, rankings).detach()
     if weight.ndim != 1:
         raise ValueError(f"weights has shape {tuple(weight.shape)}; expected one weight for each ranking")
@@ -139,12 +142,14 @@ def fit_plackett_luce(
     return with_origin(fit, rankings.origin, covariance)
 
 
-def _checked_covariance(covariance: str | Sequence[int], n: int) -> str | list[int]:
-    """A word, or indices of items; ``ValueError`` or ``TypeError`` for anything else."""
+def _checked_covariance(covariance: str | Sequence[Any], n: int, names: Any) -> str | list[int]:
+    """A word, or indices of items, which may be names where items have some; an error for anything else."""
     if isinstance(covariance, str):
         check_choice(covariance, "covariance", COVARIANCES)
         return covariance
     items = as_array(covariance, "covariance")
+    if names is not None and items.ndim == 1 and items.dtype.kind in "OU" and set(items.tolist()) <= set(names):
+        items = np.array([list(names).index(name) for name in items.tolist()], dtype=np.int64)
     expected = f"a word, one of {', '.join(map(repr, COVARIANCES))}, or a list of different item indices, 0 to {n - 1}"
     if items.ndim != 1 or (len(items) and items.dtype.kind not in "iu"):
         raise TypeError(f"covariance is {covariance!r}; expected {expected}")

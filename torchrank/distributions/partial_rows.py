@@ -74,6 +74,11 @@ def partial_rows(
         TypeError: scores that are not real numbers.
     """
     if isinstance(X, PartialOrders):
+        if isinstance(missing, str) and missing == "topk":
+            raise ValueError(
+                "missing='topk' says that unranked items are below all ranked ones, and preferences leave open what "
+                "they do not compare; pass rankings, or leave missing out"
+            )
         return _of_orders(X)
     rankings = as_rankings(X, missing=missing, remedy=remedy, legal=MISSING)
     ranks, n = rankings.ranks, rankings.shape[-1]

@@ -19,7 +19,7 @@ from torchrank.linalg.precision import KeepsPrecision
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.names import check_same_names
+from torchrank.rankings.names import RemembersItems, check_same_names
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, check_count, check_finite
@@ -41,7 +41,7 @@ class RegressionFit(Evidence):
 
 
 @isolated
-class PlackettLuceRegression(KeepsPrecision):
+class PlackettLuceRegression(KeepsPrecision, RemembersItems):
     r"""Plackett-Luce distribution whose logits are a linear function of features of the items.
 
     .. math:: \theta_i = \sum_k f_{ik} \beta_k
@@ -135,7 +135,7 @@ class PlackettLuceRegression(KeepsPrecision):
         check_finite(tol, "tol", 0)
         check_count(max_iter, "max_iter", least=0)
         rankings = self._rankings(X)
-        table, _ = self._checked(features, rankings.origin.items)
+        table, own = self._checked(features, rankings.origin.items, training=True)
         if table.ndim != 2 or len(table) != rankings.shape[1]:
             raise ValueError(f"features has shape {tuple(table.shape)}; X ranks {rankings.shape[1]} items")
         weight = as_weights(weights, rankings).detach()
@@ -158,6 +158,7 @@ class PlackettLuceRegression(KeepsPrecision):
                 f"Plackett-Luce regression did not converge in {end.n_iter} steps: the largest derivative is "
                 f"{end.slope:.3g}, {tol * total:.3g} was asked for; raise max_iter or tol"
             )
+        self.remember(own.items)  # names of the features, which are the columns here
         self.coefficients.data = (end.point.parameters / scale).to(self.coefficients.device)
         covariance = inverse(information, None) / torch.outer(scale, scale)
         return RegressionFit(
@@ -182,9 +183,11 @@ class PlackettLuceRegression(KeepsPrecision):
         rankings.refuse_ties("X", UNTIED)
         return rankings
 
-    def _checked(self, features: Matrix, items: Any = None) -> tuple[Tensor, Origin]:
+    def _checked(self, features: Matrix, items: Any = None, *, training: bool = False) -> tuple[Tensor, Origin]:
         table, origin = as_tensor(features, "features", "real numbers, one row for each item")
         check_same_names(items, origin.rows, "the items of X", "rows of features", _SAME_ITEMS)
+        if not training:
+            self.check_items(origin.items, "features")
         if table.ndim < 2 or table.shape[-1] != self.n_features:
             raise ValueError(f"features has shape {tuple(table.shape)}; expected (items, {self.n_features})")
         check_finite_features(table, "features")

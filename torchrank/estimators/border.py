@@ -7,8 +7,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 from torch import nn
 
-from torchrank.estimators.data_sets import NamedTable, check_names, refuse_data_set, scores_of, target_of
-from torchrank.rankings.arrays import as_array, as_tensor, refuse_masks, to_numpy
+from torchrank.estimators.data_sets import NamedTable, check_columns, check_names, refuse_data_set, scores_of, target_of
+from torchrank.rankings.arrays import as_array, as_tensor, is_sparse_matrix, refuse_masks, to_numpy
+from torchrank.rankings.names import columns_of
+from torchrank.rankings.partial_orders import PartialOrders
 
 ENCODE = "encode categories as numbers first, as by sklearn.preprocessing.OneHotEncoder"
 RANK = (
@@ -69,16 +71,26 @@ def _validated(
     _refuse_masks(table, targets)
     refuse_words(table, "X", remedy)
     if not isinstance(X, NamedTable):
-        return validate_data(estimator, X, *targets, reset=reset, **options)
+        checked = validate_data(estimator, X, *targets, reset=reset, **options)
+        check_columns(estimator, columns_of(X), reset=reset)
+        return checked
     if not reset and check_names(estimator, X.names):
         return check_array(table, input_name="X", estimator=estimator, **options)
     checked = validate_data(estimator, table, *targets, reset=reset, **options)
+    check_columns(estimator, X.names, reset=reset)
     if reset and X.names is not None:
         estimator.feature_names_in_ = X.names
     return checked
 
 
 def _refuse_masks(X: Any, targets: tuple[Any, ...]) -> None:
+    if isinstance(X, PartialOrders):
+        raise TypeError("X are partial orders, which only fit_mallows and the module torchrank.MallowsMixture take")
+    if is_sparse_matrix(X):
+        raise TypeError(
+            "X is a sparse matrix, and estimators take dense ones, in which unranked items are NaN; pass "
+            "np.asarray(torchrank.rank(X, missing='pairwise')), not X.toarray(), in which they are scores of 0"
+        )
     refuse_masks(X, "X")
     for target in targets:
         refuse_masks(target, "y")

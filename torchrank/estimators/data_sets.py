@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from torchrank.rankings.arrays import is_data_set, to_numpy
+from torchrank.rankings.names import check_same_names, check_same_rows, columns_of
 from torchrank.rankings.prepared import Prepared, weights_said
 
 
@@ -49,8 +50,14 @@ def target_of(X: Any, y: Any) -> Any:
     return np.asarray(X.class_names)[X.classes] if X.class_names else X.classes
 
 
-def weights_of(X: Any, weights: Any) -> Any:
-    """``weights``; where there are none those of a data set ``(m,)``, unless all of them are 1."""
+def weights_of(X: Any, weights: Any, rows: Any = None) -> Any:
+    """``weights``; where there are none those of a data set ``(m,)``, unless all of them are 1.
+
+    ``rows`` are names of the rankings where these are no rows of ``X``.
+    """
+    if weights is not None and rows is not None:
+        check_same_rows(rows, weights)
+        return weights
     if weights is not None:
         return weights_said(X, weights)
     own = weights_said(X, None)
@@ -73,6 +80,23 @@ def refuse_data_set(X: Any, name: str, expected: str, remedy: str) -> None:
     """Raise ``TypeError`` for a data set where something else than rankings is needed."""
     if is_data_set(X):
         raise TypeError(f"{name} is a data set of rankings; expected {expected}: {remedy}")
+
+
+def check_columns(estimator: Any, columns: Any, *, reset: bool) -> None:
+    """Learn the names of the columns of ``X`` at a fit; ``ValueError`` where others come later.
+
+    scikit-learn compares those that are text.
+    """
+    if reset:
+        estimator._columns = columns
+        return
+    remedy = "bring them into that order, or pass X.to_numpy() to take columns by their place"
+    check_same_names(getattr(estimator, "_columns", None), columns, "those that were fitted", "columns of X", remedy)
+
+
+def columns_in(table: Any) -> Any:
+    """Names of the columns of a data frame or of the items of a data set, numbers too; None of anything else."""
+    return table.items if is_data_set(table) else columns_of(table)
 
 
 def names_of(table: Any) -> np.ndarray | None:

@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from torch import Tensor
 
 from torchrank.estimators.border import RANK, check_features, refuse_words
-from torchrank.estimators.data_sets import NamedTable, features_of, names_of, refuse_weights, scores_of
+from torchrank.estimators.data_sets import NamedTable, columns_in, features_of, names_of, refuse_weights, scores_of
 from torchrank.estimators.fitting import all_or_nothing, keep_evidence, on_device
 from torchrank.evidence import Evidence
 from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.rankings.arrays import is_data_set, refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.names import check_same_names
 
 
 @isolated
@@ -127,7 +128,7 @@ class LabelRanker(BaseEstimator):
         return np.asarray(X), Y
 
     def _keep_label_names(self, Y: Any) -> None:
-        names = names_of(Y)
+        names, self._labels = names_of(Y), columns_in(Y)
         if names is not None:
             self.label_names_in_ = names
         elif hasattr(self, "label_names_in_"):
@@ -141,6 +142,8 @@ class LabelRanker(BaseEstimator):
                 f"Y has the labels {', '.join(names)}; expected those of fit in the same order: {', '.join(fitted)}. "
                 "Y[model.label_names_in_] puts the columns of a DataFrame into it"
             )
+        remedy = "bring them into that order, or pass Y.to_numpy() to take columns by their place"
+        check_same_names(self._labels, columns_in(Y), "those that were fitted", "columns of Y", remedy)
 
     def _refuse_weights(self, X: Any, Y: Any) -> None:
         refuse_weights(self, X)

@@ -14,7 +14,7 @@ from torchrank.estimators.fitting import SETTINGS, all_or_nothing, keep_evidence
 from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.rankings.arrays import is_data_set, refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.names import check_same_names, index_of
+from torchrank.rankings.names import check_same_names, columns_of, index_of
 
 _SAME_ITEMS = (
     "pass X.loc[y.index], or for a data set X.loc[list(data.items)]; or X.to_numpy() to take its rows by their place"
@@ -85,7 +85,7 @@ class PlackettLuceRegression(BaseEstimator):
             ConvergenceWarning: scikit-learn's, of a fit that was cut short.
         """
         with all_or_nothing(self):
-            weights = weights_of(y, weights)
+            weights = weights_of(y, weights, columns_of(y))
             features, scores = self._checked(X, y, reset=True)
             model = distributions.PlackettLuceRegression(features.shape[1], missing=self.missing, prior=self.prior)
             self.model_ = module_on_device(model, self.device)

@@ -6,6 +6,7 @@ from torch import Tensor
 from torchrank.ops.checks import symmetric_gram
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.names import check_same_items
 from torchrank.rankings.validate import as_gram
 
 
@@ -30,7 +31,11 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
         TypeError: not a floating-point matrix.
     """
     gram, origin = as_gram(K, "K", square=K_train is None)
-    train = gram if K_train is None else as_gram(K_train, "K_train", square=True)[0].to(gram)
+    train = gram
+    if K_train is not None:
+        train, own = as_gram(K_train, "K_train", square=True)
+        check_same_items(own.items, origin.items, "K_train", "K")
+        train = train.to(gram)
     if gram.shape[-1] != train.shape[-1]:
         raise ValueError(
             f"K has {gram.shape[-1]} columns and K_train {train.shape[-1]}; both stand for the training rows"

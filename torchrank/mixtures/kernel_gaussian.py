@@ -30,6 +30,7 @@ from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.distinct import places_among
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.names import check_same_rows
 from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores, check_count, check_positive
 
@@ -168,6 +169,7 @@ class KernelGaussianMixture(Mixture):
     def _precomputed_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         given, diagonal = X if isinstance(X, tuple) else (X, None)
         cross, origin = rows_against_training(given, len(self.training_gram))
+        check_same_rows(origin.rows, weights)
         if diagonal is not None:
             own = given_diagonal(diagonal, cross)
         elif self._is_training_gram(cross):

@@ -12,6 +12,7 @@ from torchrank.rankings.arrays import Origin, is_data_set, is_sparse_matrix
 from torchrank.rankings.derivatives import KENDALL, needs_derivative, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MISSING, Missing, meaning_of
+from torchrank.rankings.names import check_same_rows
 from torchrank.rankings.prepared import Prepared, Rankings
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings, from_sparse_matrix
@@ -100,6 +101,7 @@ def as_rankings(
         return refusing_unranked(rankings, name, remedy) if check else rankings
     scores, origin = as_scores(X, name, least_dims=least_dims)
     rows = scores.shape[-2] if scores.ndim > 1 else 1
+    check_same_rows(origin.rows, missing, word)
     meaning = meaning_of("raise" if missing is None else missing, rows, word, scores.device, legal)
     refused = check and meaning.word == "raise"
     ranks, strict = dense_ranks(scores, remedy if refused else "allow", name)

@@ -140,6 +140,10 @@ def _stacked(parts: Any, name: str) -> Tensor:
 def as_array(values: Any, name: str, expected: str = _NUMBERS) -> Any:
     """``values`` as an array of whatever dtype, integers unrounded; ``ValueError`` if rows have different lengths."""
     refuse_masks(values, name)
+    if hasattr(values, "precedes"):
+        raise TypeError(
+            f"{name} are partial orders, which only fit_mallows and the module MallowsMixture take; expected {expected}"
+        )
     if is_sparse_matrix(values):
         raise TypeError(f"{name} is a sparse matrix of SciPy; pass {name}.toarray(), in which what is not stored is 0")
     try:

@@ -77,10 +77,10 @@ class RemembersItems(nn.Module):
         """These are the names of the items that the module is fitted to."""
         self._items = items
 
-    def check_items(self, items: Any) -> None:
+    def check_items(self, items: Any, name: str = "X") -> None:
         """Raise ``ValueError`` where new rows have other items; see :func:`check_same_names`."""
-        remedy = f"bring them into that order, or {_BY_PLACE.format('X')}"
-        check_same_names(self._items, items, "those that were fitted", "columns of X", remedy)
+        remedy = f"bring them into that order, or {_BY_PLACE.format(name)}"
+        check_same_names(self._items, items, "those that were fitted", f"columns of {name}", remedy)
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         self._items = None

@@ -1,0 +1,57 @@
+"""Other ways to write ballots and their weights than ``42: A>B=C``, which would turn parts of them into names."""
+
+import re
+from collections.abc import Sequence
+
+# Signs with which other programs write rankings, ties and lists: arrows and signs of order beyond ASCII among them. An
+# arrow in ASCII leaves its shaft at the end of a label, since strings are split at >.
+_SIGNS = (
+    re.compile(r"[<~{}\[\];\u00bb\u223c]"),
+    re.compile(r"[\u2190-\u21ff\u2243-\u2248\u2264-\u2273\u227a-\u227f\u2a7d\u2a7e]"),
+    re.compile(r"[-=]$|^-"),
+)
+_JOINT = re.compile(r"[,;/&+|]|\band\b|\bor\b")  # between labels that are tied, or follow one another
+_AMOUNT = r"[-+]?\d[\d.,/]*(?:[eE][-+]?\d+)?\s*%?\s*(?:votes?)?\s*"
+_BEFORE = re.compile(rf"[(\[#]?\s*{_AMOUNT}(?:[)\]]\s*|[:;,|*\u00d7x]\s*|(?<=\s))(?P<label>.+)", re.DOTALL)
+_BEHIND = re.compile(rf"(?P<label>.+?)(?:\s*[:;,|*\u00d7#(\[]+|\s+x)\s*{_AMOUNT}[)\]]?", re.DOTALL)
+_NOT_KNOWN = "NA"  # how R writes that there is nothing
+
+
+def refuse_other_ballots(strings: Sequence[str], groups: list[list[list[str]]], names: tuple[str, ...]) -> None:
+    """Raise ``ValueError`` where labels look like ballots or weights that are written in another way.
+
+    Args:
+        strings: the ballots, for messages.
+        groups: their labels, in groups of tied ones, best first.
+        names: all labels.
+    """
+
+    def refuse(label: str, what: str) -> None:
+        number = next(number for number, row in enumerate(groups) if any(label in group for group in row))
+        raise ValueError(
+            f"strings[{number}] is {strings[number]!r}, where {label!r} {what}; ballots are written as A>B=C, and "
+            "weights as in '42: A>B' or 'A>B * 42'; if this is a name, pass items= with all names"
+        )
+
+    known = set(names)
+    alone = all(len(row) < 2 and len(group) < 2 for row in groups for group in row)
+    for name in names:
+        for sign in _SIGNS:
+            if found := sign.search(name):
+                refuse(name, f"has {found[0]!r} in it")
+        if name.count("(") != name.count(")"):
+            refuse(name, "has one parenthesis of two")
+        if name == _NOT_KNOWN:
+            refuse(name, "is what R writes where there is nothing")
+        parts = [part.strip() for part in _JOINT.split(name)]
+        if len(parts) > 1 and all(parts) and (alone or known.intersection(parts)):
+            refuse(name, "may be several labels")
+        for way in (_BEFORE, _BEHIND):
+            if (found := way.fullmatch(name)) and found["label"].strip() in known:
+                refuse(name, "may be another label and its weight")
+    ranked = [[label for group in row for label in group] for row in groups if row]
+    for way, place in zip((_BEFORE, _BEHIND), (0, -1), strict=True):
+        like = {name for name in names if way.fullmatch(name)}
+        everywhere = bool(like) and all(row[place] in like for row in ranked)
+        if everywhere and sum(label in like for row in ranked for label in row) == len(ranked):
+            refuse(ranked[0][place], "may be a label and its weight: there all strings have a number, and nowhere else")
