@@ -12,7 +12,10 @@ MODULES = (
     "benchmarks.conditional",
     "benchmarks.label_ranking",
     "benchmarks.preferences",
-    *(f"benchmarks.ops.{name}" for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed", "sparse")),
+    *(
+        f"benchmarks.ops.{name}"
+        for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed", "sparse", "stream")
+    ),
 )
 
 

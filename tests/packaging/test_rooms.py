@@ -12,7 +12,7 @@ LAYERS = (  # a room imports from lower layers only, not from its neighbors
     ("rankings",),
     ("cpu", "ops/reference"),
     ("ops",),
-    ("linalg",),
+    ("linalg", "storage"),
     ("kernels", "metrics"),
     ("stream",),
     ("aggregation",),

@@ -41,8 +41,7 @@ def all_pairs(
             f"missing={word!r} gives expected signs, not counts: use missing='pairwise', "
             "or for distances tie_penalty=0.25"
         )
-    if dtype is None:
-        dtype = torch.promote_types(pair.dtype, torch.float32) if quantity.name == "distance" else pair.dtype
+    dtype = dtype_of(pair, quantity) if dtype is None else dtype
     missing = words.copy().pop() if not partial else "interleaving" if "interleaving" in words else "topk"
     counting = Counting(missing, method, workspace, bool(progress))
     if lam is not None:
@@ -61,6 +60,11 @@ def all_pairs(
         lam = lam.expand(one.ranks.shape[0])
     result = kendall_matrix(one, two, quantity, dtype, counting, lam)
     return pair.without_gradient(result.reshape(result.shape[0], *shape))
+
+
+def dtype_of(pair: Pair | SparsePair, quantity: Quantity) -> torch.dtype:
+    """The dtype of results: half precision has too few digits for distances."""
+    return torch.promote_types(pair.dtype, torch.float32) if quantity.name == "distance" else pair.dtype
 
 
 def _refuse_unranked(pair: Pair) -> Tensor | None:

@@ -31,6 +31,16 @@ what stands for rows with fewer common items than ``min_common``: NaN, or any nu
 bytes of memory to use at most beside inputs, their ranks and results.""",
     "progress": """\
 show a progress bar.""",
+    "out": """\
+where the result is to be, for matrices that are larger than memory: the name of a file that ends in ".npy", or an array
+or tensor of its shape and dtype, which is filled. A file is made block by block, in the folder of its name and
+".blocks", and comes back as an array that reads it from the disk. A run may be killed at any moment: what is finished
+stays. Without names of rows; both sides are matrices without batch dimensions.""",
+    "out_block": """\
+rows and columns of a block of ``out``; None takes as many as fit in ``workspace``.""",
+    "resume": """\
+go on with the blocks that an earlier run left of the same file. They have to be of the same input, arguments, version
+and blocks, and each is checked; the result is that of one run, bit for bit.""",
     "variant": """\
 "a" or "b" as above. None means "b", but "a" for ``missing`` "interleaving" and "topk", whose diagonal tells how much
 of the order a row fixes.""",

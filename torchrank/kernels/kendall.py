@@ -10,6 +10,8 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank.kernels.all_pairs import all_pairs
 from torchrank.kernels.arguments import ARGUMENTS
+from torchrank.kernels.out import into, refuse_without_out
+from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import Pair, SparsePair, as_rankings, sides_to_count
@@ -48,6 +50,9 @@ def kendall_gram(
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
+    out: Any = None,
+    block: int | None = None,
+    resume: bool = False,
 ) -> Matrix:
     r"""Kendall kernel between all rankings: the agreement of two rankings over all pairs of items, in [-1, 1].
 
@@ -75,6 +80,9 @@ def kendall_gram(
         method: {method}
         workspace: {workspace}
         progress: {progress}
+        out: {out}
+        block: {out_block}
+        resume: {resume}
 
     Returns:
         ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
@@ -95,6 +103,10 @@ def kendall_gram(
     """
     pair = sides_to_count(X, Y, missing, missing_y)
     quantity = kernel_quantity(pair, variant, min_common, fill_value, shrink)
+    if out is not None:
+        stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
+        return into(out, stream, {}, resume=resume, title="kendall_gram", progress=bool(progress))
+    refuse_without_out(block, resume)
     return pair.origin.gram(
         all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
     )
@@ -160,6 +172,9 @@ def kendall_distance(
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
+    out: Any = None,
+    block: int | None = None,
+    resume: bool = False,
 ) -> Matrix:
     r"""Kendall distance between all rankings: a number of item pairs.
 
@@ -182,6 +197,9 @@ def kendall_distance(
         method: {method}
         workspace: {workspace}
         progress: {progress}
+        out: {out}
+        block: {out_block}
+        resume: {resume}
 
     Returns:
         ``(..., m, m2)`` distances, dtype and kind as for :func:`kendall_gram`, but float32 for half-precision scores,
@@ -195,6 +213,10 @@ def kendall_distance(
     pair = sides_to_count(X, Y, missing, missing_y)
     demands = _demands(pair, min_common, fill_value)
     quantity = Quantity("distance", as_float(tie_penalty), bool(normalize), **demands)
+    if out is not None:
+        stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
+        return into(out, stream, {}, resume=resume, title="kendall_distance", progress=bool(progress))
+    refuse_without_out(block, resume)
     return pair.origin.gram(
         all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
     )

@@ -1,11 +1,15 @@
 """Mallows kernel between all rankings of two sets."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.all_pairs import all_pairs
 from torchrank.kernels.arguments import ARGUMENTS
+from torchrank.kernels.out import into, refuse_without_out
+from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.checks import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
@@ -31,6 +35,9 @@ def mallows_gram(
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
+    out: Any = None,
+    block: int | None = None,
+    resume: bool = False,
 ) -> Matrix:
     r"""Mallows kernel between all rankings, in (0, 1], 1 on the diagonal.
 
@@ -58,6 +65,9 @@ def mallows_gram(
         method: {method}
         workspace: {workspace}
         progress: {progress}
+        out: {out}
+        block: {out_block}
+        resume: {resume}
 
     Returns:
         ``(..., m, m2)``, dtype and kind as for :func:`torchrank.kendall_gram`. NumPy output carries no gradient.
@@ -71,9 +81,17 @@ def mallows_gram(
     concentration = _as_concentration(lam)
     direct = concentration.ndim == 0 and not torch.compiler.is_compiling() and not needs_derivative(concentration)
     pair = sides_to_count(X, Y, missing, missing_y)
+    quantity = Quantity("mallows" if direct else "distance", as_float(tie_penalty), bool(normalize))
+    if out is not None:
+        if not direct:
+            raise ValueError("lam is not one number without a gradient, which out takes; leave out away")
+        stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace, lam=concentration)
+        lams = {"lam": float(concentration)}
+        return into(out, stream, lams, resume=resume, title="mallows_gram", progress=bool(progress))
+    refuse_without_out(block, resume)
     result = all_pairs(
         pair,
-        Quantity("mallows" if direct else "distance", as_float(tie_penalty), bool(normalize)),
+        quantity,
         method=method,
         workspace=workspace,
         progress=progress,

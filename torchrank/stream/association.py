@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
+from torchrank.kernels.pair_stream import PairStream, Part
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import Pair, SparsePair, sides_to_count
@@ -30,7 +31,6 @@ from torchrank.stream.p_values import (
     rows_of,
     tie_moments_among_common,
 )
-from torchrank.stream.pairs import PairStream, Part
 
 CORRECTIONS = ("fdr_bh", "fdr_by", "bonferroni")
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.kendall import kernel_quantity
+from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import sides_to_count
 from torchrank.rankings.arrays import Matrix
@@ -14,7 +15,6 @@ from torchrank.rankings.isolation import isolated, isolation
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.validate import Scores
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
-from torchrank.stream.pairs import PairStream
 
 
 class Block(NamedTuple):

@@ -9,6 +9,7 @@ from scipy import sparse
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.kendall import kernel_quantity
+from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import sides_to_count
 from torchrank.rankings.isolation import isolated
@@ -17,7 +18,6 @@ from torchrank.rankings.validate import Scores, check_choice, check_finite, chec
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.stream.association import CORRECTIONS, Tests
 from torchrank.stream.p_values import ALTERNATIVES
-from torchrank.stream.pairs import PairStream
 from torchrank.stream.significant import Significant
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.kendall import kernel_quantity
+from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.engines import why_missing
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import sides_to_count
@@ -21,7 +22,6 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.validate import Scores, check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
-from torchrank.stream.pairs import PairStream
 
 ORDERS = ("positive", "negative", "either")  # largest, smallest or largest absolute values first
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from torchrank.kernels.pair_stream import Part
 from torchrank.stream.association import Scored
 from torchrank.stream.p_values import may_be_at_most, nothing_to_test
-from torchrank.stream.pairs import Part
 
 _PRUNED = 2**22  # candidates after which those that can no longer be significant are left out, and twice as many then
 

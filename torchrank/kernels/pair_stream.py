@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from torchrank.kernels.all_pairs import all_pairs
+from torchrank.kernels.all_pairs import all_pairs, dtype_of
 from torchrank.ops.pair_counts import METHODS
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import REMEDY, Pair, SparsePair, refusing_unranked
@@ -48,6 +48,7 @@ class PairStream:
     method: str
     workspace: int
     dtype: torch.dtype  # of the values
+    lam: Tensor | None = None  # of "mallows"
 
     @classmethod
     def of(
@@ -59,6 +60,7 @@ class PairStream:
         method: str,
         workspace: int,
         dtype: torch.dtype | None = None,
+        lam: Tensor | None = None,
     ) -> "PairStream":
         """Check once what every block would check again.
 
@@ -77,7 +79,8 @@ class PairStream:
             known = [_known(side, name) for side, name in zip(pair.sides(), "XY", strict=False)]
             pair = pair._replace(X=known[0], Y=None if pair.Y is None else known[1])
         fits = max(_MULTIPLE, math.isqrt(workspace // _ENTRY_BYTES) // _MULTIPLE * _MULTIPLE)
-        return cls(pair, quantity, fits if block is None else int(block), method, workspace, dtype or pair.dtype)
+        dtype = dtype_of(pair, quantity) if dtype is None else dtype
+        return cls(pair, quantity, fits if block is None else int(block), method, workspace, dtype, lam)
 
     @property
     def symmetric(self) -> bool:
@@ -111,16 +114,22 @@ class PairStream:
         if not (self.symmetric and part.rows == part.columns):
             y = (self.pair.X if self.pair.Y is None else self.pair.Y)[part.columns]
         cut: Any = self.pair._replace(X=x, Y=y)
-        return all_pairs(cut, self.quantity, method=self.method, workspace=self.workspace, dtype=self.dtype)
+        return all_pairs(
+            cut, self.quantity, method=self.method, workspace=self.workspace, dtype=self.dtype, lam=self.lam
+        )
 
-    def run(self, title: str, progress: bool) -> Iterator[tuple[Part, Tensor]]:
-        """All blocks, under a progress bar that counts pairs."""
-        with tqdm(total=self.n_pairs, desc=title, unit="pair", unit_scale=True, disable=not progress) as bar:
-            for part in self.parts():
-                values = self.values(part)
-                yield part, values
-                r, c = values.shape[-2:]
-                bar.update(r * (r - 1) // 2 if self.symmetric and not part.mirrored else r * c)
+    def run(self, title: str, progress: bool, parts: list[Part] | None = None) -> Iterator[tuple[Part, Tensor]]:
+        """All blocks, or those asked for, under a progress bar that counts pairs."""
+        parts = self.parts() if parts is None else parts
+        total = sum(map(self._n_pairs_of, parts))
+        with tqdm(total=total, desc=title, unit="pair", unit_scale=True, disable=not progress) as bar:
+            for part in parts:
+                yield part, self.values(part)
+                bar.update(self._n_pairs_of(part))
+
+    def _n_pairs_of(self, part: Part) -> int:
+        r, c = part.rows.stop - part.rows.start, part.columns.stop - part.columns.start
+        return r * (r - 1) // 2 if self.symmetric and not part.mirrored else r * c
 
 
 def _known(side: Rankings, name: str) -> Rankings:

@@ -1,0 +1,246 @@
+"""A matrix on disk: whole after any fault, and never of two inputs."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import torchrank as tr
+from torchrank.storage import block_folder, files
+
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 5, (37, 8)).astype(float)
+Y = RNG.normal(size=(11, 8))
+PARTIAL = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
+MATRICES = {
+    "kernel": lambda **out: tr.kendall_gram(X, **out),
+    "two sides": lambda **out: tr.kendall_gram(X, Y, **out),
+    "float32": lambda **out: tr.kendall_gram(torch.from_numpy(X).float(), **out),
+    "pairwise": lambda **out: tr.kendall_gram(PARTIAL, missing="pairwise", min_common=3, shrink=2.0, **out),
+    "distance": lambda **out: tr.kendall_distance(X, tie_penalty=0.5, **out),
+    "Mallows": lambda **out: tr.mallows_gram(X, Y, lam=0.2, normalize=True, **out),
+}
+
+
+class Killed(BaseException):
+    """In place of a signal, which no code can catch."""
+
+
+def killed_at(monkeypatch, target, name, call):
+    """Let the call with this number be the last."""
+    original, calls = getattr(target, name), []
+
+    def counted(*arguments, **settings):
+        calls.append(name)
+        if len(calls) == call:
+            raise Killed
+        return original(*arguments, **settings)
+
+    monkeypatch.setattr(target, name, counted)
+
+
+@pytest.mark.parametrize("block", [5, 37, None])
+@pytest.mark.parametrize("name", MATRICES)
+def test_it_is_the_matrix_of_one_call(tmp_path, name, block):
+    expected = np.asarray(MATRICES[name]())
+    found = MATRICES[name](out=tmp_path / "g.npy", block=block)
+    assert isinstance(found, np.memmap)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.load(tmp_path / "g.npy"), expected)
+    assert found.dtype == expected.dtype
+    assert [path.name for path in tmp_path.iterdir()] == ["g.npy"]
+    array = np.empty_like(expected)
+    assert MATRICES[name](out=array, block=block) is array
+    np.testing.assert_array_equal(array, expected)
+
+
+PLACES = [  # before anything is written, before a rename, after one, and so on while the whole matrix is made
+    *[(files, "write_whole", call) for call in (1, 2, 5, 10)],
+    *[(os, "replace", call) for call in (1, 2, 5, 11, 12, 13)],
+    *[(os, "fsync", call) for call in (1, 4, 8, 21, 22, 23, 25)],
+    (files, "sync_folder", 3),
+    (block_folder, "write_block", 4),
+    (block_folder, "read_block", 3),
+    (block_folder, "read_block", 13),
+    (block_folder, "_reserve", 1),
+    (block_folder, "write_whole", 1),
+    (block_folder, "write_whole", 2),
+    (block_folder, "sync_folder", 1),
+    (block_folder, "sync_folder", 2),
+    (block_folder.shutil, "rmtree", 1),
+    (block_folder.np, "load", 1),
+]
+
+
+@pytest.mark.parametrize(("target", "name", "call"), PLACES, ids=[f"{name}-{call}" for _, name, call in PLACES])
+def test_killed_anywhere_it_goes_on(tmp_path, monkeypatch, target, name, call):
+    path = tmp_path / "g.npy"
+    with monkeypatch.context() as patched:
+        killed_at(patched, target, name, call)
+        with pytest.raises(Killed):
+            tr.kendall_gram(X, out=path, block=10)
+    if path.exists() and not (tmp_path / "g.npy.blocks").exists():
+        np.testing.assert_array_equal(np.load(path), tr.kendall_gram(X))
+        return
+    counted = []
+    whole = block_folder.write_block
+    monkeypatch.setattr(block_folder, "write_block", lambda *a: counted.append(a) or whole(*a))
+    before = len([*tmp_path.glob("*.blocks/*.block")])
+    found = tr.kendall_gram(X, out=path, block=10, resume=True)
+    np.testing.assert_array_equal(found, tr.kendall_gram(X))
+    assert len(counted) == (0 if before == 10 else 10 - before)  # finished ones are not computed again
+    assert [part.name for part in tmp_path.iterdir()] == ["g.npy"]
+
+
+def test_a_process_that_is_killed(tmp_path):
+    """By a signal, at a moment that nobody chose."""
+    path = tmp_path / "g.npy"
+    code = (
+        "import numpy as np, torchrank as tr\n"
+        "X = np.random.default_rng(1).normal(size=(600, 40))\n"
+        f"tr.kendall_gram(X, out={str(path)!r}, block=20, resume=True)\n"
+    )
+    for wait in (1, 30, 120):
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
+        until = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < until:
+            if len([*tmp_path.glob("*.blocks/*.block")]) >= wait:
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.002)
+        process.wait()
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    if done.returncode:  # the last one had ended before it was killed
+        assert "is there already" in done.stderr
+    expected = tr.kendall_gram(np.random.default_rng(1).normal(size=(600, 40)))
+    np.testing.assert_array_equal(np.load(path), expected)
+
+
+def interrupted(tmp_path, call=MATRICES["kernel"]):
+    """Blocks of a run that ended before its last one."""
+    path = tmp_path / "g.npy"
+    with pytest.MonkeyPatch.context() as patched:
+        killed_at(patched, block_folder, "write_block", 8)
+        with pytest.raises(Killed):
+            call(out=path, block=10)
+    return path
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "longer", "empty"])
+def test_damaged_blocks_are_made_again(tmp_path, damage):
+    path = interrupted(tmp_path)
+    block = next(tmp_path.glob("*.blocks/*.block"))
+    data = block.read_bytes()
+    changed = bytearray(data)
+    changed[3] ^= 1
+    block.write_bytes({"cut": data[:-9], "changed": bytes(changed), "longer": data + b"1", "empty": b""}[damage])
+    np.testing.assert_array_equal(MATRICES["kernel"](out=path, block=10, resume=True), tr.kendall_gram(X))
+
+
+OTHERS = {
+    "input": lambda **out: tr.kendall_gram(X[::-1].copy(), block=10, **out),
+    "block": lambda **out: tr.kendall_gram(X, block=11, **out),
+    "arguments": lambda **out: tr.kendall_gram(X, variant="a", block=10, **out),
+    "shape": lambda **out: tr.kendall_gram(X, Y, block=10, **out),
+    "dtype": lambda **out: tr.kendall_gram(torch.from_numpy(X).float(), block=10, **out),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_matrix_does_not_go_on(tmp_path, name):
+    path = interrupted(tmp_path)
+    with pytest.raises(ValueError, match=rf"has blocks of another matrix, which differs in .*{name}"):
+        OTHERS[name](out=path, resume=True)
+    np.testing.assert_array_equal(MATRICES["kernel"](out=path, block=10, resume=True), tr.kendall_gram(X))
+
+
+def test_another_version_does_not_go_on(tmp_path):
+    path = interrupted(tmp_path)
+    plan = tmp_path / "g.npy.blocks" / "plan.json"
+    plan.write_text(json.dumps(json.loads(plan.read_text()) | {"torchrank": "0.0.1"}))
+    with pytest.raises(ValueError, match=r"differs in torchrank: torchrank '0\.0\.1' and not"):
+        MATRICES["kernel"](out=path, block=10, resume=True)
+
+
+def test_blocks_without_a_plan_are_not_trusted(tmp_path):
+    path = interrupted(tmp_path)
+    (tmp_path / "g.npy.blocks" / "plan.json").unlink()
+    found = tr.kendall_gram(X[::-1].copy(), out=path, block=10, resume=True)
+    np.testing.assert_array_equal(found, tr.kendall_gram(X[::-1].copy()))
+
+
+def test_nothing_is_overwritten(tmp_path):
+    path = interrupted(tmp_path)
+    with pytest.raises(FileExistsError, match="has blocks of an earlier run; pass resume=True"):
+        MATRICES["kernel"](out=path, block=10)
+    path.write_bytes(b"mine")
+    with pytest.raises(FileExistsError, match="is there already, beside unfinished blocks"):
+        MATRICES["kernel"](out=path, block=10, resume=True)
+    assert path.read_bytes() == b"mine"
+    (tmp_path / "other.npy").write_bytes(b"mine")
+    for resume in (False, True):
+        with pytest.raises(FileExistsError, match=r"other\.npy is there already; remove it"):
+            MATRICES["kernel"](out=tmp_path / "other.npy", resume=resume)
+
+
+@pytest.mark.parametrize(("name", "call"), [("fsync", 1), ("fsync", 7), ("posix_fallocate", 1)])
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, name, call):
+    if not hasattr(os, name):
+        pytest.skip(f"this system has no {name}")
+    original, calls = getattr(os, name), []
+
+    def full(*arguments):
+        calls.append(name)
+        if len(calls) == call:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return original(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, name, full)
+        with pytest.raises(OSError, match=r"no space left to write .*; what is finished stays.*resume=True"):
+            MATRICES["kernel"](out=tmp_path / "g.npy", block=10)
+    assert not [*tmp_path.glob("**/.*")]  # nothing half written
+    found = MATRICES["kernel"](out=tmp_path / "g.npy", block=10, resume=True)
+    np.testing.assert_array_equal(found, tr.kendall_gram(X))
+
+
+def test_no_rows(tmp_path):
+    assert tr.kendall_gram(X[:0], out=tmp_path / "g.npy").shape == (0, 0)
+    assert tr.kendall_gram(X, Y[:0], out=tmp_path / "h.npy").shape == (37, 0)
+
+
+def test_tensors_and_other_ends_of_a_file(tmp_path):
+    whole = torch.empty(37, 37, dtype=torch.float32)
+    assert tr.kendall_gram(torch.from_numpy(X).float(), out=whole, block=9) is whole
+    assert torch.equal(whole, tr.kendall_gram(torch.from_numpy(X).float()))
+    mapped = np.lib.format.open_memmap(tmp_path / "m.npy", "w+", np.float64, (37, 37))
+    np.testing.assert_array_equal(tr.kendall_gram(X, out=mapped), tr.kendall_gram(X))
+
+
+def test_bad_arguments(tmp_path):
+    for settings, error, message in (
+        ({"out": str(tmp_path / "g.txt")}, ValueError, r"does not end in \.npy"),
+        ({"out": 3}, TypeError, "out is int; expected the name of a file"),
+        ({"out": np.empty((3, 3))}, ValueError, r"out has shape \(3, 3\) and dtype float64; expected \(37, 37\)"),
+        ({"out": np.empty((37, 37), np.float32)}, ValueError, "and dtype float32; expected"),
+        ({"out": np.empty((37, 37)), "resume": True}, ValueError, "resume=True goes on with the blocks of a file"),
+        ({"resume": True}, ValueError, "resume is for matrices that are written to out"),
+        ({"block": 5}, ValueError, "block is for matrices that are written to out"),
+        ({"out": tmp_path / "g.npy", "block": 0}, ValueError, "block=0 is too small"),
+    ):
+        with pytest.raises(error, match=message):
+            tr.kendall_gram(X, **settings)
+    with pytest.raises(ValueError, match=r"X has shape \(1, 37, 8\); expected one matrix"):
+        tr.kendall_gram(X[None], out=tmp_path / "g.npy")
+    lam = torch.tensor(0.1, requires_grad=True)
+    with pytest.raises(ValueError, match="lam is not one number without a gradient"):
+        tr.mallows_gram(X, lam=lam, out=tmp_path / "g.npy")
+    assert not [*Path(tmp_path).iterdir()]

@@ -1,0 +1,163 @@
+"""A folder with a plan and a file for each block of a matrix, and the matrix that they make in the end."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from torchrank.storage.files import no_space, read_block, sync_folder, write_block, write_whole
+
+FORMAT = 1  # of the folder
+_PLAN, _DONE = "plan.json", "matrix.done"
+
+
+class Part(Protocol):
+    """A block of a matrix."""
+
+    @property
+    def rows(self) -> slice:
+        """Its rows."""
+        ...
+
+    @property
+    def columns(self) -> slice:
+        """Its columns."""
+        ...
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the transposed block holds the same numbers and is no block of its own."""
+        ...
+
+
+class BlockFolder:
+    """Blocks of a matrix that is to become ``target``, a NumPy file, in the folder ``target`` + ".blocks".
+
+    The plan says which matrix it is: its shape, blocks, arguments, and a digest of the input. A block is written aside,
+    flushed to disk and renamed, with a checksum, so it is there whole or not at all. When all are there the matrix is
+    written in the same way, and the folder goes.
+
+    Args:
+        target: where the matrix is to be.
+        plan: what it is, of which JSON can be made.
+        resume: whether to go on with what an earlier run left.
+
+    Raises:
+        FileExistsError: the target is there; or blocks of an earlier run, without ``resume``.
+        ValueError: those of another matrix; the message names what differs.
+    """
+
+    def __init__(self, target: Path, plan: dict[str, Any], *, resume: bool) -> None:
+        self.target, self.folder = target, target.with_name(target.name + ".blocks")
+        self.plan = json.loads(json.dumps({"format": FORMAT, **plan}))
+        self.shape, self.dtype = tuple(plan["shape"]), np.dtype(plan["dtype"])
+        there = self._plan_there()
+        if there is None:
+            if target.exists():
+                raise FileExistsError(f"{target} is there already; remove it, or give another name")
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for block in self.folder.glob("*.block"):  # of nobody knows what
+                block.unlink()
+            text = json.dumps(self.plan, indent=1, sort_keys=True).encode()
+            write_whole(self.folder / _PLAN, lambda file: file.write(text))
+            return
+        if there != self.plan:
+            different = sorted(key for key in there.keys() | self.plan.keys() if there.get(key) != self.plan.get(key))
+            raise ValueError(
+                f"{self.folder} has blocks of another matrix, which differs in {', '.join(different)}: "
+                f"{', '.join(f'{key} {there.get(key)!r} and not {self.plan.get(key)!r}' for key in different)}; "
+                "remove the folder, or give another name"
+            )
+        if not resume:
+            raise FileExistsError(
+                f"{self.folder} has blocks of an earlier run; pass resume=True to go on with them, or remove the folder"
+            )
+        if target.exists() and not (self.folder / _DONE).exists():
+            raise FileExistsError(f"{target} is there already, beside unfinished blocks; remove one of them")
+
+    @property
+    def done(self) -> bool:
+        """Whether the matrix is there, and only what is left of the folder has to go."""
+        return self.target.exists() and (self.folder / _DONE).exists()
+
+    def missing(self, parts: Iterable[Any]) -> list[Any]:
+        """The blocks that are not there whole; a damaged one is taken away."""
+        found = []
+        for part in parts:
+            path, shape = self._path(part), _shape(part)
+            if read_block(path, shape, self.dtype) is None:
+                path.unlink(missing_ok=True)
+                found.append(part)
+        return found
+
+    def write(self, part: Part, values: np.ndarray) -> None:
+        """Put a block on disk.
+
+        Raises:
+            OSError: the disk is full; nothing that was there is lost.
+        """
+        write_block(self._path(part), values.astype(self.dtype, copy=False))
+
+    def finish(self, parts: Iterable[Part]) -> np.ndarray:
+        """Make the matrix of all blocks, and remove the folder; an array that reads it from the disk.
+
+        Raises:
+            OSError: the disk is full; the blocks stay.
+            RuntimeError: a block is not there, or damaged.
+        """
+        if not self.done:
+            self._join(parts)
+        shutil.rmtree(self.folder)
+        sync_folder(self.target.parent)
+        return np.load(self.target, mmap_mode="r")
+
+    def _join(self, parts: Iterable[Part]) -> None:
+        aside = self.folder / "matrix.npy"
+        aside.unlink(missing_ok=True)
+        try:
+            matrix = np.lib.format.open_memmap(aside, "w+", self.dtype, self.shape) if min(self.shape) else None
+            if matrix is None:
+                np.save(aside, np.empty(self.shape, self.dtype))
+            else:
+                _reserve(aside)
+                for part in parts:
+                    values = read_block(self._path(part), _shape(part), self.dtype)
+                    if values is None:
+                        raise RuntimeError(f"{self._path(part)} is damaged; call again with resume=True")
+                    matrix[part.rows, part.columns] = values
+                    if part.mirrored:
+                        matrix[part.columns, part.rows] = values.T
+                matrix.flush()
+                del matrix
+            with open(aside, "rb+") as file:
+                os.fsync(file.fileno())
+        except OSError as error:
+            aside.unlink(missing_ok=True)
+            raise no_space(error, aside) from error
+        write_whole(self.folder / _DONE, lambda file: None)
+        os.replace(aside, self.target)
+        sync_folder(self.target.parent)
+
+    def _plan_there(self) -> dict[str, Any] | None:
+        try:
+            return json.loads((self.folder / _PLAN).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+
+    def _path(self, part: Part) -> Path:
+        return self.folder / f"{part.rows.start}_{part.columns.start}.block"
+
+
+def _shape(part: Part) -> tuple[int, int]:
+    return part.rows.stop - part.rows.start, part.columns.stop - part.columns.start
+
+
+def _reserve(path: Path) -> None:
+    """Take the room on disk: a mapped file that finds none while it is written ends the process."""
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "rb+") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)

@@ -1,0 +1,79 @@
+"""Files that are there whole or not at all, and say so."""
+
+import errno
+import os
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_TRAILER = 8  # bytes behind the data: their number, and a checksum, four each
+
+
+def write_whole(path: Path, write: Callable[[Any], None]) -> None:
+    """Write a file aside, flush it to disk, and rename it: whoever looks finds all of it, or what was there before.
+
+    Raises:
+        OSError: it cannot be written; where the disk is full the message says what is left.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(aside, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise no_space(error, path) from error
+        raise
+
+
+def no_space(error: OSError, path: Path) -> OSError:
+    """What to say where there is no room for ``path``."""
+    return OSError(
+        error.errno,
+        f"no space left to write {path}; what is finished stays: make room and call again with resume=True",
+    )
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush what a folder holds, so that a renamed file has its name after a power failure too."""
+    if os.name == "nt":  # which has no folders to open
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_block(path: Path, values: np.ndarray) -> None:
+    """Write an array in C order with a checksum behind it; see :func:`write_whole`."""
+    data = np.ascontiguousarray(values)
+
+    def write(file: Any) -> None:
+        file.write(data.data)
+        file.write(_trailer(data))
+
+    write_whole(path, write)
+
+
+def read_block(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray | None:
+    """The array in a file, None if there is no such file, or not the whole of it, or something else."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    if len(content) != int(np.prod(shape)) * dtype.itemsize + _TRAILER:
+        return None
+    values = np.frombuffer(content, dtype, count=int(np.prod(shape))).reshape(shape)
+    return values if content[-_TRAILER:] == _trailer(values) else None
+
+
+def _trailer(values: np.ndarray) -> bytes:
+    return (values.nbytes & 0xFFFFFFFF).to_bytes(4, "little") + zlib.crc32(values.data).to_bytes(4, "little")
