@@ -112,6 +112,10 @@ def test_names_with_colons_and_stars(names):
         (["A\u2265B>C", "A>B"], "A\u2265B"),
         (["A\u223cB>C", "A>B"], "A\u223cB"),
         (["A>NA", "B>A"], "NA"),
+        (["A>nan", "B>A"], "nan"),
+        (['"A>B', "B>A"], '"A'),
+        (["1,5: A>B", "2: C>B"], "1,5: A"),
+        (["A\uff1eB", "A>B"], "A\uff1eB"),
     ],
 )
 def test_ballots_written_otherwise_make_no_new_items(strings, label):

@@ -215,6 +215,14 @@ def test_numbers_that_data_frames_made_floats_are_the_names_they_were(write):
     assert (long.rankers, long.items) == (("7", "8"), ("1", "2"))
     versions = read_rankings(write("a,b\n1.0,1.1\n2.0,1.0\n"), form="orders", header=True)
     assert versions.items == ("1.0", "1.1", "2.0")  # these are no integers
+    listed = read_rankings(write("a,b\n1.0,2.0\n"), form="orders", header=True, items=["1.0", "2.0"])
+    assert listed.items == ("1.0", "2.0")
+    for text, settings in (
+        ("p1,p2,p3\n1,2.0,3\n2,1.0,NA\n", {}),
+        ("p1,p2,p3\n1,2.0,3\n2,1.0,-\n", {"unranked": "-"}),
+        ("p1;p2;p3\n1;2,0;3\n2;1,0;\n", {"delimiter": ";", "decimal": ","}),
+    ):
+        assert read_rankings(write(text), form="orders", **settings).items == ("1", "2", "3")
     with pytest.raises(ValueError, match=r"9007199254740993\.0, a number in floating point, where integers from 2\^53"):
         read_comparisons(write("w,l\n1,9007199254740993.0\n"), winner="w", loser="l")
 

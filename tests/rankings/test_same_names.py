@@ -225,6 +225,67 @@ def test_series_beside_matrices_of_a_kernel():
         tr.center_gram(new[new.columns[::-1]], gram)
 
 
+def test_norms_and_weights_of_pairs():
+    gram = tr.kendall_gram(FRAME, variant="a")
+    norms = pd.Series(np.arange(1.0, 13), index=gram.index)
+    tr.normalize_gram(gram)
+    tr.normalize_gram(gram, norms, norms)
+    for call in (
+        lambda: tr.normalize_gram(gram[gram.columns[::-1]]),
+        lambda: tr.normalize_gram(gram, norms[::-1]),
+        lambda: tr.normalize_gram(gram, norms, norms[::-1]),
+    ):
+        with pytest.raises(ValueError, match="have the same names in another order"):
+            call()
+    pairs = pd.DataFrame(1 - np.eye(4), index=list("abcd"), columns=list("abcd"))
+    tr.weighted_kendall_gram(FRAME, pairs=pairs)
+    for wrong in (pairs[::-1], pairs[list("dcba")]):
+        with pytest.raises(ValueError, match="of pairs have the same names in another order"):
+            tr.weighted_kendall_gram(FRAME, pairs=wrong)
+    with pytest.raises(ValueError, match=r"rows of part 1 have the same names in another order .* of part 0"):
+        kernels.multivariate_gram([FRAME, FRAME[::-1]])
+
+
+def test_estimators_of_matrices_compare_their_columns():
+    gram = tr.kendall_gram(FRAME.set_axis(range(10, 22)))
+    for model in (
+        estimators.KernelKMeans(2, kernel="precomputed", random_state=0).fit(gram),
+        estimators.KernelFisherDiscriminant(kernel="precomputed").fit(gram, LABELS),
+    ):
+        model.predict(gram)
+        with refused():
+            model.predict(gram[gram.columns[::-1]])
+
+
+def test_parts_of_a_data_set():
+    ones, features = np.ones(12), pd.DataFrame({"age": np.arange(12.0)}, index=FRAME.index)
+    data = RankingData(FRAME, tuple("abcd"), ones, rankers=tuple(FRAME.index), features=features)
+    assert isinstance(data.scores, np.ndarray)
+    assert isinstance(data.features, np.ndarray)
+    for settings in (
+        {"items": tuple("dcba")},
+        {"scores": FRAME[::-1]},
+        {"features": features[::-1]},
+        {"classes": pd.Series(LABELS, index=FRAME.index[::-1])},
+    ):
+        plain = {"scores": FRAME, "items": tuple("abcd"), "weights": ones, "rankers": tuple(FRAME.index)}
+        with pytest.raises(ValueError, match="have the same names in another order"):
+            RankingData(**plain | settings)
+
+
+def test_covariances_of_items_of_a_data_set():
+    found = tr.fit_plackett_luce(DATA, prior=1.0, covariance=["d", "b"])
+    whole = tr.fit_plackett_luce(VALUES, prior=1.0).covariance
+    np.testing.assert_allclose(found.covariance, whole[np.ix_([3, 1], [3, 1])], rtol=1e-9)
+
+
+def test_whole_numbers_in_floating_point_are_numbers():
+    weights = pd.Series(np.arange(1.0, 13), index=np.arange(12.0))
+    tr.borda(FRAME.reset_index(drop=True), weights)
+    with pytest.raises(ValueError, match="rows of weights have the same names in another order"):
+        tr.borda(FRAME.reset_index(drop=True), weights[::-1])
+
+
 def test_words_for_each_row():
     words = pd.Series(["topk", "interleaving"] * 6, index=FRAME.index)
     np.testing.assert_array_equal(tr.borda(FRAME, missing=words), tr.borda(FRAME, missing=words.tolist()))

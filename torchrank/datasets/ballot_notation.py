@@ -7,14 +7,16 @@ from collections.abc import Sequence
 # arrow in ASCII leaves its shaft at the end of a label, since strings are split at >.
 _SIGNS = (
     re.compile(r"[<~{}\[\];\u00bb\u223c]"),
-    re.compile(r"[\u2190-\u21ff\u2243-\u2248\u2264-\u2273\u227a-\u227f\u2a7d\u2a7e]"),
+    re.compile(r"[\u203a\u2190-\u21ff\u2243-\u2248\u2261\u2264-\u2273\u227a-\u227f\u25b6\u25b7]"),
+    re.compile(r"[\u27e8\u27e9\u27f5-\u27ff\u2a7d\u2a7e\u2aaf\u2ab0\uff1c-\uff1e]"),
     re.compile(r"[-=]$|^-"),
 )
 _JOINT = re.compile(r"[,;/&+|]|\band\b|\bor\b")  # between labels that are tied, or follow one another
 _AMOUNT = r"[-+]?\d[\d.,/]*(?:[eE][-+]?\d+)?\s*%?\s*(?:votes?)?\s*"
 _BEFORE = re.compile(rf"[(\[#]?\s*{_AMOUNT}(?:[)\]]\s*|[:;,|*\u00d7x]\s*|(?<=\s))(?P<label>.+)", re.DOTALL)
 _BEHIND = re.compile(rf"(?P<label>.+?)(?:\s*[:;,|*\u00d7#(\[]+|\s+x)\s*{_AMOUNT}[)\]]?", re.DOTALL)
-_NOT_KNOWN = "NA"  # how R writes that there is nothing
+_NUMBERED = re.compile(r"[-+]?\d[\d.,/]*\s*:\s")  # what is a weight, but for separators that Python does not read
+_NOTHING = {"NA", "nan", "NaN", "<NA>", "N/A", "#N/A", "None", "null", "NULL"}  # as programs write it
 
 
 def refuse_other_ballots(strings: Sequence[str], groups: list[list[list[str]]], names: tuple[str, ...]) -> None:
@@ -41,8 +43,12 @@ def refuse_other_ballots(strings: Sequence[str], groups: list[list[list[str]]], 
                 refuse(name, f"has {found[0]!r} in it")
         if name.count("(") != name.count(")"):
             refuse(name, "has one parenthesis of two")
-        if name == _NOT_KNOWN:
-            refuse(name, "is what R writes where there is nothing")
+        if name.count('"') % 2:
+            refuse(name, "has one quotation mark of two")
+        if name in _NOTHING:
+            refuse(name, "is what programs write where there is nothing")
+        if _NUMBERED.match(name):
+            refuse(name, "begins with what may be a weight")
         parts = [part.strip() for part in _JOINT.split(name)]
         if len(parts) > 1 and all(parts) and (alone or known.intersection(parts)):
             refuse(name, "may be several labels")

@@ -126,7 +126,7 @@ def read_rankings(
     names = _columns_of_items(table, layout, items, {weights, rankers, *features}, delimiter)
     if layout == "orders":
         fields = table.text(names)
-        whole = iter(without_fractions([field for row in fields for field in row]))
+        whole = iter(_whole([field for row in fields for field in row], items, table, marks))
         fields = [[next(whole) for _ in row] for row in fields]
         return ranking_data(fields, form=form, items=items, unranked=marks, gaps=gaps, **about)
     return ranking_data(_numbers(table, names, marks), form=form, items=names, unranked=marks, **about)
@@ -186,7 +186,14 @@ def _names(table: CsvTable, name: str, items: Sequence[Any] | None = None) -> li
             raise ValueError(
                 f"{table.at(names.index(nothing))}, column {name!r} {what}, where a name has to be; {remedy}"
             )
-    return without_fractions(names)
+    return _whole(names, items, table)
+
+
+def _whole(names: list[str], items: Sequence[Any] | None, table: CsvTable, marks: tuple[Any, ...] = ()) -> list[str]:
+    """Whole numbers without fractions, unless ``items`` has some with them."""
+    if items is not None and any(str(item).endswith(f"{table.decimal}0") for item in items):
+        return names
+    return without_fractions(names, [_NOT_KNOWN, *(mark for mark in marks if isinstance(mark, str))], table.decimal)
 
 
 def _long_table(table: CsvTable, columns: Long, items: Sequence[Any] | None, marks: tuple[Any, ...]) -> LongTable:
@@ -247,6 +254,6 @@ def read_comparisons(
     outcomes = None if outcome is None else table.column(outcome)
     about = {"title": table.file} | about
     won, lost = _names(table, winner, items), _names(table, loser, items)
-    both = without_fractions(won + lost)  # as numbers in both columns, or names
+    both = _whole(won + lost, items, table)  # as numbers in both columns, or names
     won, lost = both[: len(won)], both[len(won) :]
     return counted(won, lost, outcomes, items, times, sparse=sparse, **about)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from torchrank.rankings.arrays import as_tensor, refuse_masks, to_numpy
-from torchrank.rankings.names import check_same_rows, index_of
+from torchrank.rankings.names import check_same_names, check_same_rows, columns_of, index_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +52,16 @@ class RankingData:
             refuse_masks(getattr(self, name), name)
         if self.scores.ndim != 2:
             raise ValueError(f"scores has shape {tuple(self.scores.shape)}; expected (rankings, items)")
-        for name in ("weights", "classes"):
+        remedy = "bring them into one order, or pass arrays to take them by their place"
+        check_same_names(self.items, columns_of(self.scores), "items", "columns of scores", remedy)
+        check_same_names(self.rankers or None, index_of(self.scores), "rankers", "rows of scores", remedy)
+        for name in ("weights", "classes", "features"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, np.ndarray):
                 check_same_rows(self.rankers or index_of(self.scores), value, name)
                 object.__setattr__(self, name, to_numpy(as_tensor(value, name)[0]))
+        if columns_of(self.scores) is not None:
+            object.__setattr__(self, "scores", to_numpy(as_tensor(self.scores, "scores")[0]))
         m, n = self.scores.shape
         if len(self.items) != n:
             raise ValueError(f"items has {len(self.items)} names; scores rank {n} items")

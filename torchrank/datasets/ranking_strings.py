@@ -55,7 +55,13 @@ def from_ranking_strings(
         >>> from_ranking_strings(["42: tea>milk", "milk>tea * 17"]).weights.tolist()
         [42.0, 17.0]
     """
-    check_same_rows(index_of(strings), weights)
+    for rows in (index_of(strings), about.get("rankers")):
+        for name, value in (
+            ("weights", weights),
+            ("features", about.get("features")),
+            ("classes", about.get("classes")),
+        ):
+            check_same_rows(rows, value, name)
     if isinstance(strings, str):
         raise TypeError(f"strings is one string; pass a list of them, [{strings!r}]")
     strings = ["" if is_absent(text) else text for text in strings]

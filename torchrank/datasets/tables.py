@@ -126,7 +126,7 @@ def _data(
     return RankingData(
         scores,
         names,
-        weights_of(weights, len(scores)),
+        weights_of(weights, len(scores), rankers),
         rankers=tuple(map(str, () if rankers is None else rankers)),
         features=features_of(features),
         **about,

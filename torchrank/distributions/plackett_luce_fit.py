@@ -116,7 +116,7 @@ def _centered(columns: Tensor, logits: Tensor) -> Tensor:
 def with_origin(fit: PlackettLuceFit, origin: Origin, covariance: str | list[int]) -> PlackettLuceFit:
     """The fit with the caller's kind of arrays, and the names of the items of a data frame."""
     chosen = slice(None) if isinstance(covariance, str) else covariance
-    some = origin if origin.items is None else origin._replace(items=origin.items[chosen])
+    some = origin if not origin.frame or origin.items is None else origin._replace(items=origin.items[chosen])
     of_logits = fit.covariance is None or len(fit.log_ties) == 0
     axes = {
         "logits": (origin, "items"),

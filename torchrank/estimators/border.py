@@ -63,6 +63,17 @@ def check_scores(
     return (exact, *checked[1:]) if targets else exact
 
 
+def check_precomputed(estimator: BaseEstimator, K: Any, *targets: Any, reset: bool = True, **options: Any) -> Any:
+    """A matrix of a kernel, and what ``targets`` there are, by scikit-learn's ``validate_data`` with its options.
+
+    Raises:
+        ValueError: what ``validate_data`` refuses, other columns than those of fit.
+    """
+    checked = validate_data(estimator, K, *targets, reset=reset, **options)
+    check_columns(estimator, columns_of(K), reset=reset)
+    return checked
+
+
 def _validated(
     estimator: Any, X: Any, targets: tuple[Any, ...], remedy: str, reset: bool, options: dict[str, Any]
 ) -> Any:

@@ -7,13 +7,13 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
 from torchrank.clustering.points import CHOOSE_KERNEL
-from torchrank.estimators.border import check_features, check_scores, takes_unranked
+from torchrank.estimators.border import check_features, check_precomputed, check_scores, takes_unranked
 from torchrank.estimators.classification import DecisionMixin, encode_classes
 from torchrank.estimators.data_sets import refuse_data_set, refuse_weights
 from torchrank.estimators.fitting import SETTINGS, all_or_nothing, module_on_device, on_device, usable
@@ -146,7 +146,7 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
             remedy = None if self._takes_unranked else CHOOSE_KERNEL
             return check_scores(self, X, *y, reset=reset, remedy=remedy, dtype=np.float64)
         refuse_data_set(X, "X", "features, or a Gram matrix", "pass data.X, data.scores, or a kernel of rankings")
-        check = validate_data if self.kernel == "precomputed" else check_features
+        check = check_precomputed if self.kernel == "precomputed" else check_features
         return check(self, X, *y, reset=reset, dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
@@ -192,7 +192,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         with all_or_nothing(self):
             refuse_masks(K, "K")
             refuse_data_set(K, "K", "a kernel matrix", "pass kernel(data, data)")
-            K = validate_data(self, K, dtype=[np.float64, np.float32])
+            K = check_precomputed(self, K, dtype=[np.float64, np.float32])
             if K.shape[0] != K.shape[1]:
                 raise ValueError(
                     f"K has shape {K.shape}; fit takes the square kernel matrix of the training samples, transform "
@@ -223,7 +223,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         refuse_masks(K, "K")
-        K = validate_data(self, K, reset=False, dtype=[np.float64, np.float32])
+        K = check_precomputed(self, K, reset=False, dtype=[np.float64, np.float32])
         if np.array_equal(K, self.K_fit_):
             return normalize_gram(self._train, self._train_norms) if self.scale else self._train.copy()
         block = center_gram(K, self.K_fit_) if self.center else K

@@ -10,14 +10,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,  # pyright: ignore[reportPrivateUsage] - scikit-learn's documented way for developers
     check_is_fitted,
-    validate_data,
 )
 from torch import Tensor
 
 from torchrank import clustering
 from torchrank._docs import shares_arguments
 from torchrank.clustering.points import CHOOSE_KERNEL
-from torchrank.estimators.border import check_scores, takes_unranked
+from torchrank.estimators.border import check_precomputed, check_scores, takes_unranked
 from torchrank.estimators.data_sets import refuse_data_set, weights_of
 from torchrank.estimators.fitting import (
     ATTRIBUTES,
@@ -96,7 +95,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
         if self._precomputed:
             refuse_masks(X, "X")
             refuse_data_set(X, "X", "a Gram matrix", "pass another kernel, or kernel(data, data)")
-            return on_device(np.asarray(validate_data(self, X, reset=reset)), self.device)
+            return on_device(np.asarray(check_precomputed(self, X, reset=reset)), self.device)
         remedy = None if self._takes_unranked else self._remedy
         return on_device(np.asarray(check_scores(self, X, reset=reset, remedy=remedy)), self.device)
 

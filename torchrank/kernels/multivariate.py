@@ -10,6 +10,7 @@ from torchrank.kernels.kendall import kendall_gram
 from torchrank.ops.checks import simplex_weights
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.names import check_same_names
 from torchrank.rankings.validate import Scores, check_finite
 
 Kernel = Callable[[Scores, Scores | None], Matrix]
@@ -107,6 +108,10 @@ def weighted_sum(kernels: Sequence[Kernel], X: Sequence[Scores], Y: Sequence[Sco
     grams = [_of_part(part, *arguments) for part, arguments in enumerate(zip(kernels, X, Y, strict=True))]
     checked = [as_tensor(gram, "the kernel's values") for gram in grams]
     tensors, first = [tensor for tensor, _ in checked], checked[0][1]
+    for part, (_, own) in enumerate(checked):
+        for names, its, axis in ((first.rows, own.rows, "rows"), (first.items, own.items, "columns")):
+            remedy = "all parts rank the same people: bring them into one order"
+            check_same_names(names, its, f"{axis} of part 0", f"{axis} of part {part}", remedy)
     origin = first._replace(numpy=all(own.numpy for _, own in checked))
     for part, gram in enumerate(tensors):
         if gram.ndim < 2:

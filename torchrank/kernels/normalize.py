@@ -6,7 +6,7 @@ from torch import Tensor
 from torchrank.ops.checks import symmetric_gram
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.names import check_same_items
+from torchrank.rankings.names import check_same_items, check_same_names, check_same_rows
 from torchrank.rankings.validate import as_gram
 
 
@@ -66,6 +66,10 @@ def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None
         TypeError: not a floating-point matrix.
     """
     gram, origin = as_gram(K, "K", square=rows is None)
+    if rows is None:
+        check_same_names(origin.rows, origin.items, "rows of K", "columns of K", "bring them into one order")
+    for norms, names, name in ((rows, origin.rows, "rows"), (columns, origin.items, "columns")):
+        check_same_rows(names, norms, name)
     row_norms = gram.diagonal(dim1=-2, dim2=-1) if rows is None else _as_norms(rows, "rows", gram, gram.shape[-2])
     column_norms = _as_norms(row_norms if columns is None else columns, "columns", gram, gram.shape[-1])
     row_shift, column_shift = _power_of_two(row_norms)[..., :, None], _power_of_two(column_norms)[..., None, :]

@@ -15,6 +15,7 @@ from torchrank.ops.rank import rankings_of_sides
 from torchrank.ops.weighted_pairs import weighted_pairs
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.names import check_same_names, columns_of, index_of
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.validate import Scores, check_choice, check_workspace
 
@@ -69,6 +70,8 @@ def weighted_kendall_gram(
     workspace = check_workspace(workspace)
     pair = rankings_of_sides(X, Y, "raise", remedy=_REMEDY)
     x, y = pair.X, pair.Y
+    for axis, names in (("rows", index_of(pairs)), ("columns", columns_of(pairs))):
+        check_same_names(x.origin.items, names, "columns of X", f"{axis} of pairs", "bring them into one order")
     weights = _as_weights(pairs, x.shape[-1], x.ranks.device)
     flat_x, flat_y, shape = one_batch(x.ranks, None if y is None else y.ranks)
     sums = weighted_pairs(flat_x, flat_y, weights, workspace, bool(progress))

@@ -3,20 +3,21 @@
 from itertools import count
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 _BY_PLACE = "pass arrays to compare column by column, {0}.to_numpy() of a data frame and {0}.scores of a data set"
 
 
 def index_of(table: Any) -> Any:
     """Names of the rows of a data frame or of a series; None of anything else."""
-    index = getattr(table, "index", None)
-    return None if callable(index) else index  # lists and tuples have a method of that name
+    if isinstance(table, (Tensor, list, tuple, str)):  # some have a method of that name
+        return None
+    return getattr(table, "index", None)
 
 
 def columns_of(table: Any) -> Any:
     """Names of the columns of a data frame of pandas; None of anything else."""
-    return getattr(table, "columns", None) if hasattr(table, "index") else None
+    return None if isinstance(table, Tensor) or not hasattr(table, "index") else getattr(table, "columns", None)
 
 
 def check_same_names(first: Any, second: Any, first_is: str, second_is: str, remedy: str) -> None:
@@ -39,7 +40,7 @@ def check_same_names(first: Any, second: Any, first_is: str, second_is: str, rem
         return
     if hasattr(first, "equals") and first.equals(second):  # two indices of pandas, without a look at each name
         return
-    own, other = list(map(str, first)), list(map(str, second))
+    own, other = list(map(_text, first)), list(map(_text, second))
     if own == other:
         return
     reordered = sorted(own) == sorted(other)
@@ -85,6 +86,11 @@ class RemembersItems(nn.Module):
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         self._items = None
         super()._load_from_state_dict(*args, **kwargs)
+
+
+def _text(name: Any) -> str:
+    """A name as text; a whole number in floating point as the integer it is."""
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
 def _counted(names: list[str]) -> bool:
