@@ -1,6 +1,8 @@
 """Columns and rows that have names are never compared by their place where these differ."""
 
 import pickle
+from array import array
+from collections import deque
 
 import numpy as np
 import pandas as pd
@@ -284,6 +286,14 @@ def test_whole_numbers_in_floating_point_are_numbers():
     tr.borda(FRAME.reset_index(drop=True), weights)
     with pytest.raises(ValueError, match="rows of weights have the same names in another order"):
         tr.borda(FRAME.reset_index(drop=True), weights[::-1])
+
+
+@pytest.mark.parametrize("weights", [range(1, 13), array("d", range(1, 13)), deque(range(1, 13)), tuple(range(1, 13))])
+def test_sequences_have_no_names(weights):
+    expected = tr.borda(VALUES, np.arange(1.0, 13))
+    for X in (FRAME, DATA, VALUES):
+        np.testing.assert_array_equal(tr.borda(X, weights), expected)
+    np.testing.assert_array_equal(ranking_data(FRAME, form="scores", weights=weights).weights, np.arange(1.0, 13))
 
 
 def test_words_for_each_row():

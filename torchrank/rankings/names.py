@@ -3,21 +3,19 @@
 from itertools import count
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 _BY_PLACE = "pass arrays to compare column by column, {0}.to_numpy() of a data frame and {0}.scores of a data set"
 
 
 def index_of(table: Any) -> Any:
     """Names of the rows of a data frame or of a series; None of anything else."""
-    if isinstance(table, (Tensor, list, tuple, str)):  # some have a method of that name
-        return None
-    return getattr(table, "index", None)
+    return table.index if hasattr(table, "iloc") else None  # sequences have a method of that name
 
 
 def columns_of(table: Any) -> Any:
     """Names of the columns of a data frame of pandas; None of anything else."""
-    return None if isinstance(table, Tensor) or not hasattr(table, "index") else getattr(table, "columns", None)
+    return getattr(table, "columns", None) if hasattr(table, "iloc") else None
 
 
 def check_same_names(first: Any, second: Any, first_is: str, second_is: str, remedy: str) -> None:
