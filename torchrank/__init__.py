@@ -63,6 +63,7 @@ from torchrank.label_ranking import (
 from torchrank.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture, fit_mixtures
 from torchrank.ops.rank import rank
 from torchrank.rankings import (
+    Batches,
     PartialOrders,
     Rankings,
     SparseRankings,
@@ -76,6 +77,7 @@ from torchrank.stream import kendall_blocks, kendall_graph, kendall_neighbors, k
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name like others
     "AllPairsMajorityVote",
+    "Batches",
     "ConvergenceWarning",
     "EMSettings",
     "Evidence",

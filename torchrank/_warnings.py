@@ -14,10 +14,13 @@ class ConvergenceWarning(UserWarning):
 
 
 _unconverged: ContextVar[type[UserWarning]] = ContextVar("unconverged", default=ConvergenceWarning)
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, in the name of the nearest caller outside torchrank."""
+    if _quiet.get():
+        return
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _BETWEEN:
         level, frame = level + 1, frame.f_back
@@ -37,3 +40,13 @@ def unconverged_as(category: type[UserWarning]) -> Iterator[None]:
         yield
     finally:
         _unconverged.reset(token)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Within, nothing warns, as of a fit that another one only starts from; other threads are not concerned."""
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)

@@ -1,6 +1,7 @@
 """Kernel k-means: clusters of rankings whose centers are means in the kernel's feature space."""
 
 import math
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -9,9 +10,11 @@ from torch import Tensor, nn
 
 from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
+from torchrank.clustering.batched_fit import KendallCenters, fit_in_batches
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry, means, rounding_of
 from torchrank.clustering.lloyd import KMeansFit, check_clustering, labels_of_all, lloyd, nearest_centers, start_labels
 from torchrank.clustering.points import (
+    CHOOSE_KERNEL,
     Kernel,
     as_points,
     check_kernel,
@@ -24,16 +27,24 @@ from torchrank.clustering.points import (
     training_gram,
     training_points,
 )
+from torchrank.clustering.soft_clusters import SoftClusters
 from torchrank.clustering.state import GrowingBuffers
+from torchrank.kernels.kendall import kendall_features
+from torchrank.kernels.modules import KendallKernel
 from torchrank.linalg.symmetric import as_double
+from torchrank.ops.rank import as_rankings
+from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.batches import as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.validate import Scores, check_positive
+from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.validate import Scores
+from torchrank.stream.passes import Chunk, Passes, read_rankings
 
 
 @isolated
 @shares_arguments(ARGUMENTS)
-class KernelKMeans(GrowingBuffers, nn.Module):
+class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
     r"""Kernel k-means on rankings, or on any Gram matrix.
 
     Minimizes the weighted sum of squared distances to the means of the clusters in the kernel's feature space,
@@ -72,6 +83,8 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         weights: ``(u,)`` their weights.
         coefficients: ``(c, u)`` the weights by which centers are means of them.
         center_norms: ``(c,)`` squared norms of the centers; infinite for clusters without members.
+        means: ``(c, n(n-1)/2)`` the centers of a fit to batches, means of :func:`torchrank.kendall_features`; then
+            there are no training rankings. Without columns after other fits.
 
     Raises:
         ValueError, TypeError: settings out of range.
@@ -82,6 +95,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
     coefficients: Tensor
     center_norms: Tensor
     tolerance: Tensor
+    means: Tensor
 
     def __init__(
         self,
@@ -102,6 +116,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
             coefficients=torch.empty(n_clusters, 0, dtype=torch.float64),
             center_norms=torch.full((n_clusters,), math.inf, dtype=torch.float64),
             tolerance=torch.zeros((), dtype=torch.float64),
+            means=torch.empty(n_clusters, 0, dtype=torch.float64),
         )
 
     @torch.no_grad()
@@ -112,27 +127,44 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         *,
         generator: torch.Generator | None = None,
         progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        group: Group = None,
     ) -> KMeansFit:
         """Find clusters.
 
+        Rows in batches are fitted to exactly too, without a Gram matrix or the features of all rows: the Kendall kernel
+        of complete rankings needs the sums of pair signs of each cluster only, n(n-1)/2 numbers. Then the ``n_init``
+        starts are those of a sample of 16,384 rows, of which the best goes on over all of them, and the model knows
+        ``means`` in place of training rankings.
+
         Args:
-            X: ``(m, n)`` rankings or, for a precomputed kernel, their Gram matrix ``(m, m)``.
-            weights: {weights}
+            X: ``(m, n)`` rankings or, for a precomputed kernel, their Gram matrix ``(m, m)``. {batches}
+            weights: {weights} Those of batches come with them.
             generator: {generator}
             progress: {progress}
+            checkpoint: {checkpoint}
+            group: {group}
 
         Returns:
-            The labels of all rows, and how they were reached.
+            The labels of all rows, and how they were reached. Rows in batches get no labels.
 
         Raises:
             ValueError: weights that are negative or all 0; a Gram matrix that is not square, symmetric, finite and
-                positive semi-definite; no rows; and what the kernel raises.
+                positive semi-definite; no rows; batches with another kernel than the Kendall kernel of complete
+                rankings; a checkpoint of another fit; and what the kernel raises.
+            OSError: the disk has no room for the checkpoint, of which the last one stays.
             TypeError: scores that are not real numbers.
 
         Warns:
             ConvergenceWarning: ``max_iter`` was not enough.
             UserWarning: fewer different rows than clusters, so that some stay empty.
         """
+        batches = as_batches(X)
+        if batches is not None:
+            refuse_weights(weights)
+            passes = Passes(batches, self._chunk, group=group, title="k-means", progress=progress)
+            return self._fit_in_batches(passes, generator, checkpoint)
+        refuse_without_batches(checkpoint=checkpoint, group=group)
         data = training_points(self.kernel, X, weights)
         features = explicit_features(self.kernel, data.points)
         if features is not None:
@@ -147,6 +179,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         if self.kernel == "precomputed":
             self.rankings = self.rankings[:, :0]
         self.weights = data.groups.unit * data.groups.weights
+        self.means = self.means.new_empty(self.n_clusters, 0)
         self._keep_centers(geometry, best.members, best.filled)
         self.remember(data.origin.items)
         labels = labels_of_all(fit.labels, data.groups, data.given, self.predict)
@@ -175,59 +208,46 @@ class KernelKMeans(GrowingBuffers, nn.Module):
     @torch.no_grad()
     def predict(self, X: Scores) -> Matrix:
         """Labels ``(m2,)`` int64 of the nearest centers; see :meth:`forward` for ``X``."""
+        if self.means.shape[1]:
+            rankings = self._read_again(X)
+            return rankings.origin.wrap(self._kind().nearest(rankings, self.means, self.center_norms))
         relative, origin = self._relative_distances(X)
         labels = nearest_centers(relative.mT, float(self.tolerance))[0]
         return origin.wrap(labels)
-
-    def soft_assign(self, K: Matrix, temperature: float | Tensor) -> Tensor:
-        r"""Memberships ``(u, c)`` of the training rows, differentiable in their Gram matrix.
-
-        .. math:: z_{ij} = \frac{\exp(-D_{ij}(K) / T)}{\sum_l \exp(-D_{il}(K) / T)}
-
-        with squared distances D to the fitted centers, whose weights on the training rows are held fixed. As T goes to
-        0 these become the labels.
-
-        Args:
-            K: ``(u, u)`` Gram matrix of the training rows, ``kernel(model.rankings)``.
-            temperature: T, above 0; a tensor of one number may require a gradient.
-
-        Raises:
-            ValueError: another shape, or a temperature that is not positive and finite.
-        """
-        check_positive(temperature.item() if isinstance(temperature, Tensor) else temperature, "temperature")
-        square, _ = rows_against_training(K, self._trained())
-        if square.shape[0] != square.shape[1]:
-            raise ValueError(f"K has shape {tuple(square.shape)}; expected the training rows against themselves")
-        products = square @ self.coefficients.mT
-        norms = (products * self.coefficients.mT).sum(0)
-        logits = (2 * products - norms) / temperature
-        return logits.masked_fill(self.center_norms.isinf(), -math.inf).softmax(-1)
-
-    def loss(self, temperature: float | Tensor, K: Matrix | None = None) -> Tensor:
-        r"""Scatter within soft clusters as a share of the scatter of all training rows, in [0, 1].
-
-        .. math:: \frac{\sum_j \sum_i w_i z_{ij} \lVert \Phi(x_i) - \mu_j(z) \rVert^2}
-                       {\sum_i w_i \lVert \Phi(x_i) - \bar\Phi \rVert^2}
-
-        with the memberships of :meth:`soft_assign` and their own means. As a share it does not fall by shrinking the
-        kernel, so minimizing it makes the clusters clearer.
-
-        Args:
-            temperature: T, above 0.
-            K: ``(u, u)`` Gram matrix of the training rows; None computes ``kernel(model.rankings)``.
-        """
-        self._trained()
-        if K is None and self.kernel == "precomputed":
-            raise ValueError("K is missing: with a precomputed kernel pass the Gram matrix that gradients shall reach")
-        square = as_double(gram(self.kernel, self.rankings) if K is None else torch.as_tensor(K))
-        shares = (self.soft_assign(square, temperature) * self.weights[:, None]).mT
-        total = _scatter(square, self.weights[None])
-        return _scatter(square, shares) / torch.where(total > 0, total, 1)
 
     def extra_repr(self) -> str:
         """Settings, as ``print`` shows them."""
         kernel = "" if isinstance(self.kernel, nn.Module) else f", kernel={self.kernel!r}"
         return f"n_clusters={self.n_clusters}{kernel}, n_init={self.n_init}, max_iter={self.max_iter}"
+
+    def _fit_in_batches(self, passes: Passes, generator: torch.Generator | None, checkpoint: Any) -> KMeansFit:
+        def start(sample: Chunk) -> tuple[Tensor, Tensor]:
+            self.fit(sample.rankings, sample.weights, generator=generator)
+            features = kendall_features(self.rankings, variant=kind.variant)
+            return self.coefficients @ as_double(torch.as_tensor(features)), self.center_norms.isfinite()
+
+        kind = self._kind()
+        state, fit = fit_in_batches(
+            passes,
+            kind,
+            start,
+            init=self.init,
+            n_clusters=self.n_clusters,
+            max_iter=self.max_iter,
+            generator=generator,
+            checkpoint=checkpoint,
+            plan={"model": "KernelKMeans", "variant": kind.variant},
+        )
+        self.means, ranks = state.centers, passes.first.ranks
+        self.rankings = torch.empty(0, ranks.shape[1], dtype=torch.float64, device=ranks.device)
+        self.weights, self.coefficients = self.means.new_empty(0), self.means.new_empty(self.n_clusters, 0)
+        self.center_norms = torch.where(state.filled, self.means.square().sum(-1), math.inf)
+        self.tolerance = self.means.new_tensor(kind.tolerance)
+        self.remember(passes.first.origin.items)
+        return fit
+
+    def _chunk(self, X: Any, weights: Any) -> Chunk:
+        return read_rankings(X, weights, missing="raise", remedy=CHOOSE_KERNEL, legal=("raise",))
 
     def _keep_centers(self, geometry: GramGeometry | FeatureGeometry, members: Tensor, filled: Tensor) -> None:
         clusters = torch.arange(self.n_clusters, device=members.device)
@@ -241,6 +261,9 @@ class KernelKMeans(GrowingBuffers, nn.Module):
 
     def _relative_distances(self, X: Any) -> tuple[Tensor, Origin]:
         """Squared distances ``(m2, c)`` less k(x, x), and where ``X`` came from."""
+        if self.means.shape[1]:
+            rankings = self._read_again(X)
+            return self._kind().relative(rankings, self.means, self.center_norms), rankings.origin
         u = self._trained()
         if self.kernel == "precomputed":
             block, origin = rows_against_training(X, u)
@@ -249,10 +272,7 @@ class KernelKMeans(GrowingBuffers, nn.Module):
         points, _, origin = as_points(self.kernel, X)
         self.check_items(origin.items)
         known = as_points(self.kernel, self.rankings, "rankings")[0]
-        if points.shape[1] != known.shape[1]:
-            raise ValueError(
-                f"X has shape {tuple(points.shape)}; expected (rankings, {known.shape[1]}), the items fitted"
-            )
+        _check_items(points.shape, known.shape[1])
         trained = explicit_features(self.kernel, known)
         new = None if trained is None else explicit_features(self.kernel, points)
         if trained is None or new is None:
@@ -261,15 +281,24 @@ class KernelKMeans(GrowingBuffers, nn.Module):
             products = new @ (self.coefficients @ trained).mT
         return self.center_norms - 2 * products, origin
 
-    def _trained(self) -> int:
-        """How many training rows there are."""
-        if self.coefficients.shape[1] == 0:
-            raise ValueError("this model has no clusters yet; call fit first")
-        return self.coefficients.shape[1]
+    def _read_again(self, X: Any) -> Rankings:
+        """New rows for the centers of a fit to batches."""
+        rankings = as_rankings(X, missing="raise", remedy=CHOOSE_KERNEL)
+        self.check_items(rankings.origin.items)
+        _check_items(rankings.shape, self.rankings.shape[1])
+        return rankings.known()
+
+    def _kind(self) -> KendallCenters:
+        """What the centers of a fit to batches are."""
+        kernel = self.kernel
+        if not isinstance(kernel, KendallKernel) or kernel.missing not in (None, "raise"):
+            raise ValueError(
+                f"rows in batches are for kernel=KendallKernel() of complete rankings, and not for {kernel!r}; "
+                "pass all rows at once, or train on LandmarkFeatures of the kernel"
+            )
+        return KendallCenters(kernel.variant or "b")
 
 
-def _scatter(K: Tensor, shares: Tensor) -> Tensor:
-    """Sum over clusters of the squared distances to their means, by weights ``(c, u)``."""
-    total = shares.sum(-1)
-    quadratic = ((shares @ K) * shares).sum(-1)
-    return (shares @ K.diagonal()).sum() - (quadratic / torch.where(total > 0, total, 1)).sum()
+def _check_items(shape: torch.Size, n: int) -> None:
+    if len(shape) != 2 or shape[1] != n:
+        raise ValueError(f"X has shape {tuple(shape)}; expected (rankings, {n}), the items fitted")

@@ -61,7 +61,7 @@ class KMeansFit(Evidence):
     objective of each start.
     """
 
-    labels: Matrix  # (m,) int64, the nearest of the centers
+    labels: Matrix  # (m,) int64, the nearest of the centers; None of rows in batches, for which predict gives them
 
     __repr__ = short_repr
 
@@ -126,7 +126,7 @@ def start_labels(
     check_generator(generator)
     weights, m = geometry.weights, len(geometry.weights)
     if not isinstance(init, str):
-        return _given_labels(init, len(groups.counted), n_clusters).to(weights.device)[:, groups.first]
+        return given_labels(init, len(groups.counted), n_clusters).to(weights.device)[:, groups.first]
     source = weights.device if generator is None else generator.device
     if init == "random":
         return torch.randint(n_clusters, (n_init, m), generator=generator, device=source).to(weights.device)
@@ -268,7 +268,7 @@ def masses(labels: Tensor, n_clusters: int, weights: Tensor) -> Tensor:
     return total.scatter_add_(1, labels, weights.expand(labels.shape))
 
 
-def _given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
+def given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
     """Labels ``(m,)`` or ``(s, m)`` of all rows, checked, as ``(s, m)`` int64."""
     given = as_tensor(init, "init", "integer labels")[0]
     whole = not (given.is_floating_point() or given.is_complex())

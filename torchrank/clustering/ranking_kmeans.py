@@ -1,12 +1,15 @@
 """k-means whose centers are rankings."""
 
+import os
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
+from torchrank.clustering.batched_fit import RankingCenters, fit_in_batches
 from torchrank.clustering.centers import CENTERS, centers_of_margins, improved
 from torchrank.clustering.lloyd import (
     Clusters,
@@ -22,12 +25,15 @@ from torchrank.clustering.lloyd import (
 from torchrank.clustering.points import grouped, row_weights
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.ops.rank import as_rankings
+from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.batches import as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
-from torchrank.rankings.pairs import discordant_with_centers, pair_signs
+from torchrank.rankings.pairs import discordant_with_centers, pair_signs, ranks_of_signs
 from torchrank.rankings.prepared import Rankings, weights_said
 from torchrank.rankings.validate import Scores, check_choice
+from torchrank.stream.passes import Chunk, Passes, read_rankings
 
 _LEGAL = ("raise", "pairwise")
 _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
@@ -98,17 +104,23 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         *,
         generator: torch.Generator | None = None,
         progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        group: Group = None,
     ) -> KMeansFit:
         """Find clusters.
 
         Args:
-            X: ``(m, n)`` rankings.
-            weights: ``(m,)`` how much each counts, at least 0; None means 1 each.
+            X: ``(m, n)`` rankings. {batches}
+            weights: ``(m,)`` how much each counts, at least 0; None means 1 each. Those of batches come with them.
             generator: {generator}
             progress: {progress}
+            checkpoint: {checkpoint}
+            group: {group}
 
         Returns:
-            The labels of all rows, and how they were reached. The objective counts weighted pairs of items.
+            The labels of all rows, and how they were reached. The objective counts weighted pairs of items. Rows in
+            batches get no labels; the ``n_init`` starts are those of a sample of 16,384 rows, and the best goes on
+            over all of them.
 
         Raises:
             ValueError: weights that are negative or all 0, unranked items with ``missing="raise"``, no rows.
@@ -118,6 +130,12 @@ class RankingKMeans(GrowingBuffers, nn.Module):
             ConvergenceWarning: ``max_iter`` was not enough.
             UserWarning: fewer different rows than clusters, so that some stay empty.
         """
+        batches = as_batches(X)
+        if batches is not None:
+            refuse_weights(weights)
+            passes = Passes(batches, self._chunk, group=group, title="k-means", progress=progress)
+            return self._fit_in_batches(passes, generator, checkpoint)
+        refuse_without_batches(checkpoint=checkpoint, group=group)
         rankings = self._ranks(X)
         ranks = rankings.ranks
         groups = grouped(ranks, row_weights(weights_said(X, weights), ranks))
@@ -149,6 +167,29 @@ class RankingKMeans(GrowingBuffers, nn.Module):
             f"n_clusters={self.n_clusters}, center={self.center!r}, missing={self.missing!r}, "
             f"n_init={self.n_init}, max_iter={self.max_iter}"
         )
+
+    def _fit_in_batches(self, passes: Passes, generator: torch.Generator | None, checkpoint: Any) -> KMeansFit:
+        def start(sample: Chunk) -> tuple[Tensor, Tensor]:
+            self.fit(sample.rankings, sample.weights, generator=generator)
+            return pair_signs(self.centers), self.filled
+
+        state, fit = fit_in_batches(
+            passes,
+            RankingCenters(self.center),
+            start,
+            init=self.init,
+            n_clusters=self.n_clusters,
+            max_iter=self.max_iter,
+            generator=generator,
+            checkpoint=checkpoint,
+            plan={"model": "RankingKMeans", "center": self.center, "missing": self.missing},
+        )
+        self.centers, self.filled = ranks_of_signs(state.centers, passes.first.shape[1]), state.filled
+        self.remember(passes.first.origin.items)
+        return fit
+
+    def _chunk(self, X: Any, weights: Any) -> Chunk:
+        return read_rankings(X, weights, missing=self.missing, remedy=_REMEDY, legal=_LEGAL)
 
     def _ranks(self, X: Scores) -> Rankings:
         rankings = as_rankings(X, missing=self.missing, remedy=_REMEDY, legal=_LEGAL)

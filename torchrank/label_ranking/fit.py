@@ -11,7 +11,6 @@ from tqdm import tqdm
 
 from torchrank._warnings import warn, warn_not_converged
 from torchrank.evidence import Evidence
-from torchrank.label_ranking.draws import numpy_generator
 from torchrank.label_ranking.em import ChoosingRows, Plan, Updates, run_pass
 from torchrank.label_ranking.features import check_features, check_validation, warn_of_scales
 from torchrank.label_ranking.gates import PrototypeMixture, nearest
@@ -19,6 +18,7 @@ from torchrank.label_ranking.rankings import label_choices, label_votes, untied_
 from torchrank.label_ranking.settings import SIGMA, EMSettings
 from torchrank.label_ranking.start import mm_logits, spacing, start_at_random, start_from_cells, start_from_tree
 from torchrank.label_ranking.training import TrainingRows
+from torchrank.rankings.draws import numpy_generator
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import total_scores
 

@@ -9,9 +9,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from torchrank.kernels.kendall import kendall_distance
-from torchrank.label_ranking.draws import numpy_generator
 from torchrank.label_ranking.rankings import label_votes
 from torchrank.label_ranking.training import TrainingRows
+from torchrank.rankings.draws import numpy_generator
 from torchrank.rankings.orders import total_scores
 
 _NEIGHBORS = 20  # rows whose ranking completes a partial one

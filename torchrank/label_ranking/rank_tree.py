@@ -13,9 +13,9 @@ from torchrank._repr import short_repr
 from torchrank._warnings import warn_not_converged
 from torchrank.cpu.parallel import run_tiles
 from torchrank.evidence import Evidence
-from torchrank.label_ranking.draws import numpy_generator
 from torchrank.label_ranking.features import check_validation
 from torchrank.label_ranking.training import Nodes, TrainingRows
+from torchrank.rankings.draws import numpy_generator
 from torchrank.rankings.features import check_finite_features, check_n_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores

@@ -5,10 +5,10 @@ from torch import Tensor
 
 from torchrank.clustering.kmeans import kmeans
 from torchrank.distributions.choices import Choices, choice_statistics, mm_update
-from torchrank.label_ranking.draws import normal, numpy_generator, permutation
 from torchrank.label_ranking.em import ChoosingRows
 from torchrank.label_ranking.gates import PrototypeMixture, nearest, nearest_about_origin
 from torchrank.label_ranking.rank_tree import Growth, best_tree
+from torchrank.rankings.draws import normal, numpy_generator, permutation
 
 _PL_STEPS = 10
 _ROWS_PER_CELL = 100  # that K-means looks at; it divides the features well enough by a part of many rows

@@ -1,7 +1,7 @@
 """Rankings prepared once: dense ranks, and what is known of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -181,3 +181,30 @@ def _names_of_rows(X: Any) -> Any:
     if is_data_set(X):
         return X.rankers or None
     return index_of(X)
+
+
+def joined(parts: Sequence[Rankings]) -> Rankings:
+    """Sets of rankings of the same items one after the other, without names of rows, weights and derivatives.
+
+    Raises:
+        ValueError: words of which some are for all rankings of a set alone.
+    """
+    first, meanings = parts[0], [part.meaning for part in parts]
+    meaning = meanings[0]
+    if any(other != meaning or other.topk is not None for other in meanings):
+        words = sorted({other.word for other in meanings})
+        if not all(other.partial for other in meanings):
+            raise ValueError(f"rankings were ranked with different words, missing={words}; rank all with one of them")
+        flags = [part.meaning.topk_rows(len(part), part.ranks.device) for part in parts]
+        meaning = Meaning("interleaving", torch.cat(flags))
+    return replace(
+        first,
+        ranks=torch.cat([part.ranks for part in parts]),
+        strict=torch.cat([part.strict for part in parts]),
+        meaning=meaning,
+        complete=all(part.complete for part in parts) or None,
+        untied=all(part.untied for part in parts) or None,
+        weights=None,
+        scores=None,
+        origin=first.origin._replace(rows=None),
+    )

@@ -136,7 +136,7 @@ def as_gram(K: Matrix, name: str, *, square: bool) -> tuple[Tensor, Origin]:
     return gram, origin
 
 
-def as_weights(weights: Matrix | None, scores: Any, name: str = "weights") -> Tensor:
+def as_weights(weights: Matrix | None, scores: Any, name: str = "weights", *, all_may_be_zero: bool = False) -> Tensor:
     """Weights of rankings ``(..., m, n)``, prepared or not, as a float64 tensor ``(..., m)``.
 
     None means those that prepared rankings have of their data set, or else ones.
@@ -146,7 +146,8 @@ def as_weights(weights: Matrix | None, scores: Any, name: str = "weights") -> Te
     Raises:
         TypeError: not real numbers.
         ValueError: no rankings, another number of weights, batch dimensions that do not broadcast, another device, or
-            weights that are negative, infinite or NaN, or that add up to nothing; a series of other rankings.
+            weights that are negative, infinite or NaN, or that add up to nothing, unless ``all_may_be_zero``, as those
+            of some rows of many; a series of other rankings.
     """
     m, device = scores.shape[-2], scores.device if isinstance(scores, Tensor) else scores.ranks.device
     if m == 0:
@@ -170,18 +171,18 @@ def as_weights(weights: Matrix | None, scores: Any, name: str = "weights") -> Te
             f"{tuple(scores.shape[:-2])}"
         ) from None
     table = table.to(torch.float64)
-    on_values(lambda table: _check_weights(table, name), table)
+    on_values(lambda table: _check_weights(table, name, all_may_be_zero), table)
     return table
 
 
-def _check_weights(weights: Tensor, name: str) -> Tensor:
+def _check_weights(weights: Tensor, name: str, all_may_be_zero: bool) -> Tensor:
     """Raise unless weights ``(..., m)`` are finite, at least 0, and some above it; gives them back."""
     legal = (weights >= 0) & weights.isfinite()
     if not bool(legal.all()):
         *_, row = (int(i) for i in (~legal).nonzero()[0])
         value = weights[~legal][0].item()
         raise ValueError(f"{name} has {value:g} for row {row}; weights must be finite and at least 0")
-    if not bool((weights.sum(dim=-1) > 0).all()):
+    if not (all_may_be_zero or bool((weights.sum(dim=-1) > 0).all())):
         raise ValueError(f"{name} add up to 0; at least one ranking needs a positive weight")
     return weights
 

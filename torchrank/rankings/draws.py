@@ -20,8 +20,13 @@ def normal(size: tuple[int, ...], generator: torch.Generator | None, like: Tenso
 
 def numpy_generator(generator: torch.Generator | None) -> np.random.Generator:
     """A generator of NumPy's whose seed is drawn; None draws it from torch's own."""
+    return np.random.default_rng(seed_of(generator))
+
+
+def seed_of(generator: torch.Generator | None) -> int:
+    """A seed that is drawn; None draws it from torch's own generator."""
     source = _source(generator, torch.device("cpu"))
-    return np.random.default_rng(int(torch.randint(2**62, (), generator=generator, device=source)))
+    return int(torch.randint(2**62, (), generator=generator, device=source))
 
 
 def _source(generator: torch.Generator | None, device: torch.device) -> torch.device:

@@ -1,0 +1,95 @@
+"""Nearest centers of rankings that are known by their pair signs, and class sums of those, without keeping signs."""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from torchrank.ops.engines import why_missing
+from torchrank.rankings.pairs import n_pairs, pair_signs
+from torchrank.rankings.prepared import Rankings
+
+_BLOCK_BYTES = 2**25  # of pair signs that are held at a time
+_MOST_TABLE = 2**27  # bytes of the compiled engine's tables, 32 for each pair and center
+
+
+class Costs(NamedTuple):
+    """What a ranking costs at a center: ``own + offset - 2 lean (its pair signs) . (those of the center)``."""
+
+    own: Tensor  # (r,) float64
+    lean: Tensor  # (r,)
+    offset: Tensor  # (c,); infinite for centers without members
+
+
+class CenterSums(Protocol):
+    """A pass over rankings for given centers."""
+
+    def nearest(self, rankings: Rankings, costs: Costs, tolerance: float) -> tuple[Tensor, Tensor]:
+        """The first of the cheapest centers, costs within ``tolerance`` being equal, and its cost; both ``(r,)``."""
+        ...
+
+    def sums(self, rankings: Rankings, labels: Tensor, load: Tensor) -> Tensor:
+        """``(c, p)`` sums of the pair signs of the rankings of each label, each times its ``load`` (r,)."""
+        ...
+
+
+def center_sums(centers: Tensor, n: int) -> CenterSums:
+    """The faster engine for centers given by ``(c, p)`` pair signs, or means of such, of n items."""
+    small = 32 * centers.numel() <= _MOST_TABLE
+    if centers.device.type == "cpu" and small and not why_missing("cpu"):
+        return _Compiled(centers, n)
+    return _InTorch(centers)
+
+
+class _Compiled:
+    """By numba."""
+
+    def __init__(self, centers: Tensor, n: int) -> None:
+        from torchrank.cpu.center_sums import CenterSums as Engine  # numba takes half a second to import
+
+        self.engine = Engine(n, centers.numpy())
+
+    def nearest(self, rankings: Rankings, costs: Costs, tolerance: float) -> tuple[Tensor, Tensor]:
+        own, lean, offset = (part.numpy() for part in costs)
+        labels, cost = self.engine.nearest(rankings.ranks.numpy(), bool(rankings.untied), own, lean, offset, tolerance)
+        return torch.from_numpy(labels), torch.from_numpy(cost)
+
+    def sums(self, rankings: Rankings, labels: Tensor, load: Tensor) -> Tensor:
+        found = self.engine.sums(rankings.ranks.numpy(), bool(rankings.untied), labels.numpy(), load.numpy())
+        return torch.from_numpy(found)
+
+
+class _InTorch:
+    """By products of matrices, block by block: the truth, and the way of devices without an engine of their own."""
+
+    def __init__(self, centers: Tensor) -> None:
+        self.centers = centers
+
+    def nearest(self, rankings: Rankings, costs: Costs, tolerance: float) -> tuple[Tensor, Tensor]:
+        relative = relative_costs(rankings, self.centers, costs)
+        near = relative <= relative.amin(-1, keepdim=True) + tolerance
+        labels = near.to(torch.uint8).argmax(-1)
+        return labels, (costs.own + relative.gather(-1, labels[:, None])[:, 0]).clamp_(min=0)
+
+    def sums(self, rankings: Rankings, labels: Tensor, load: Tensor) -> Tensor:
+        found = torch.zeros_like(self.centers)
+        clusters = torch.arange(len(found), device=found.device)
+        for some, signs in _blocks_of_signs(rankings):
+            found += ((labels[some] == clusters[:, None]) * load[some]) @ signs
+        return found
+
+
+def relative_costs(rankings: Rankings, centers: Tensor, costs: Costs) -> Tensor:
+    """``(r, c)`` what rankings cost at centers, less their own."""
+    found = centers.new_empty(len(rankings), len(centers))
+    for some, signs in _blocks_of_signs(rankings):
+        found[some] = costs.offset - 2 * costs.lean[some, None] * (signs @ centers.mT)
+    return found
+
+
+def _blocks_of_signs(rankings: Rankings) -> Iterator[tuple[slice, Tensor]]:
+    rows = max(1, _BLOCK_BYTES // (8 * max(1, n_pairs(rankings.shape[1]))))
+    for start in range(0, len(rankings), rows):
+        some = slice(start, start + rows)
+        yield some, pair_signs(rankings.ranks[some])

@@ -1,0 +1,197 @@
+"""Passes over rankings that come in batches, of which every process of a group does its share."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from torchrank.ops.rank import as_rankings
+from torchrank.processes import Group, check_group, rank_of, refuse_different, together, told, world_of
+from torchrank.rankings.batches import Batches
+from torchrank.rankings.draws import seed_of
+from torchrank.rankings.fingerprint import Fingerprint
+from torchrank.rankings.missing import Missing
+from torchrank.rankings.names import check_same_items
+from torchrank.rankings.prepared import Rankings, joined, weights_said
+from torchrank.rankings.validate import as_weights
+
+SAMPLE = 16_384  # rows that a fit of batches starts from
+
+
+class Additive(Protocol):
+    """Statistics of some rows, to which those of others can be added."""
+
+    def __add__(self, other: Any, /) -> Any:
+        """Those of both."""
+        ...
+
+    def over(self, group: Group) -> Any:
+        """The sum of those of all processes of a group."""
+        ...
+
+
+Statistics = TypeVar("Statistics", bound=Additive)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The rows of a batch, checked."""
+
+    rankings: Rankings  # (r, n)
+    weights: Tensor  # (r,) float64
+    features: Tensor | None = None  # (r, d), of rows that have some
+
+    def take(self, rows: Tensor) -> "Chunk":
+        """Some of the rows."""
+        own = rows.to(self.weights.device)
+        return Chunk(self.rankings[rows], self.weights[own], None if self.features is None else self.features[own])
+
+    def and_also(self, other: "Chunk") -> "Chunk":
+        """The rows of both."""
+        features = None
+        if self.features is not None and other.features is not None:
+            features = torch.cat([self.features, other.features])
+        weights = torch.cat([self.weights, other.weights])
+        return Chunk(joined([self.rankings, other.rankings]), weights, features)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the first pass finds out about all rows."""
+
+    n_rows: int
+    weight: float  # sum over rows
+    fingerprint: str  # of the rows, whatever their order and batches
+    sample: Chunk  # some of those that count
+
+
+class Passes:
+    """All rows, batch by batch, as often as a fit asks for them.
+
+    Args:
+        batches: where they come from.
+        read: makes a checked :class:`Chunk` of a batch.
+        group: processes, each of which takes every so many-th batch; None is this one alone.
+        title: what the progress bar, which counts rows, calls it.
+        progress: whether there is one.
+    """
+
+    def __init__(
+        self, batches: Batches, read: Callable[[Any, Any], Chunk], *, group: Group, title: str, progress: bool
+    ) -> None:
+        check_group(group)
+        self.batches, self.read, self.group = batches, read, group
+        self.bar: tqdm[Any] = tqdm(desc=title, unit="row", unit_scale=True, disable=not progress)
+        self._first: Rankings | None = None
+
+    @property
+    def first(self) -> Rankings:
+        """The first batch that was read, for what all have in common."""
+        assert self._first is not None, "nothing was read yet"
+        return self._first
+
+    def total(self, work: Callable[[Chunk], Statistics], **shown: Any) -> Statistics:
+        """What ``work`` makes of every batch, added up, over all processes; ``shown`` stands beside the bar.
+
+        Raises:
+            ValueError: fewer batches than processes, and what ``read`` and ``work`` raise, with the batch.
+        """
+        self.bar.set_postfix(**shown, refresh=False)
+        found: Any = None
+        with together(self.group):
+            for chunk in self._chunks(rank_of(self.group), world_of(self.group)):
+                part = work(chunk)
+                found = part if found is None else found + part
+            if found is None:
+                raise ValueError("there is no batch for this process; pass smaller batches, or use fewer processes")
+        return found.over(self.group)
+
+    def facts(self, generator: torch.Generator | None, size: int = SAMPLE) -> Facts:
+        """The first pass, in which every process reads all batches: what there is, and a sample of rows that count.
+
+        Raises:
+            ValueError: no rows, or none that counts; processes that read different rows; and as :meth:`total`.
+        """
+        draw = np.random.default_rng(told(seed_of(generator), self.group)[0])
+        n_rows, weight, fingerprint = 0, 0.0, Fingerprint()
+        keys, sample = torch.zeros(0, dtype=torch.float64), None
+        with together(self.group):
+            for chunk in self.all_chunks():
+                n_rows, weight = n_rows + len(chunk.weights), weight + float(chunk.weights.sum())
+                fingerprint.add(chunk.rankings.ranks, chunk.weights, chunk.features)
+                drawn = torch.from_numpy(draw.random(len(chunk.weights)))
+                drawn = torch.cat([keys, torch.where(chunk.weights.cpu() > 0, drawn, torch.inf)])
+                best = drawn.argsort(stable=True)[:size]
+                best = best[drawn[best].isfinite()]
+                new = chunk.take(best[best >= len(keys)] - len(keys))
+                old = best[best < len(keys)]
+                keys = drawn[torch.cat([old, best[best >= len(keys)]])]
+                sample = new if sample is None else sample.take(old).and_also(new)
+            if sample is None:
+                raise ValueError("the batches have no rows; at least one is needed")
+            if len(keys) == 0:
+                raise ValueError("weights add up to 0; at least one ranking needs a positive weight")
+        refuse_different({"rows": fingerprint.text(), "items": sample.rankings.shape[1]}, self.group)
+        return Facts(n_rows, weight, fingerprint.text(), sample.take(keys.argsort(stable=True)))
+
+    def all_chunks(self) -> Iterator[Chunk]:
+        """All batches, in every process, but for empty ones."""
+        return self._chunks(0, 1)
+
+    def __enter__(self) -> "Passes":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.close()
+
+    def _chunks(self, first: int, step: int) -> Iterator[Chunk]:
+        for number, (rows, other) in enumerate(self.batches):
+            if number % step != first:
+                continue
+            with _located(number):
+                chunk = self.read(rows, other)
+                self._check_alike(chunk.rankings)
+            if len(chunk.weights):
+                yield chunk
+            self.bar.update(len(chunk.weights))
+
+    def _check_alike(self, rankings: Rankings) -> None:
+        if self._first is None:
+            self._first = rankings
+        check_same_items(self._first.origin.items, rankings.origin.items, "the first batch", "this one")
+        if rankings.shape[1] != self._first.shape[1]:
+            raise ValueError(f"it has {rankings.shape[1]} items; the first batch has {self._first.shape[1]}")
+
+
+def read_rankings(X: Any, weights: Any, *, missing: Missing, remedy: str, legal: tuple[str, ...]) -> Chunk:
+    """A batch of rankings and maybe weights, which may all be 0.
+
+    Raises:
+        ValueError, TypeError: as :func:`torchrank.ops.rank.as_rankings`; more than one matrix; weights that are
+            negative or not finite.
+    """
+    rankings = as_rankings(X, missing=missing, remedy=remedy, legal=legal)
+    if rankings.ndim != 2:
+        raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix")
+    said = weights_said(X, weights)
+    own = rankings.ranks.new_ones(len(rankings), dtype=torch.float64)
+    if said is not None and len(rankings):
+        own = as_weights(said, rankings, all_may_be_zero=True)
+        if own.ndim != 1:
+            raise ValueError(f"weights has shape {tuple(own.shape)}; expected ({len(rankings)},)")
+    return Chunk(rankings.known(), own)
+
+
+@contextmanager
+def _located(number: int) -> Iterator[None]:
+    """Say in which batch something is wrong."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError  # some kinds of errors are not made of a text
+        raise kind(f"batch {number}: {error}") from error
