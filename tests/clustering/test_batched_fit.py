@@ -214,11 +214,16 @@ def all_in_group(group, inputs):
             found[key] = fit, {key: value.numpy() for key, value in model.state_dict().items()}
     rank = 0 if group is None else torch.distributed.get_rank(group)
     for name, rows in inputs.items():
-        try:
-            tr.KernelKMeans(2).fit(tr.Batches(rows[rank % len(rows)], 100), group=group)
-        except (ValueError, RuntimeError) as error:
-            found[name] = f"{type(error).__name__}: {error}"
+        found[name] = error_of(rows[rank % len(rows)], group)
     return found
+
+
+def error_of(rows, group):
+    """What a fit raises."""
+    try:
+        tr.KernelKMeans(2).fit(tr.Batches(rows, 100), group=group)
+    except (ValueError, RuntimeError) as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def test_it_does_not_depend_on_processes(tmp_path):

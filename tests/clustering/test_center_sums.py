@@ -6,7 +6,7 @@ import torch
 
 import torchrank as tr
 from torchrank.clustering import center_sums as rooms
-from torchrank.clustering.center_sums import Costs, center_sums
+from torchrank.clustering.center_sums import Costs, center_sums, nearest_centers
 
 RNG = np.random.default_rng(0)
 
@@ -14,12 +14,8 @@ RNG = np.random.default_rng(0)
 def signs_of(ranks):
     """Of all pairs i < j in order; 0 where tied, or where one is unranked."""
     n = ranks.shape[1]
-    return np.array(
-        [
-            [np.sign(row[i] - row[j]) * (row[i] >= 0 and row[j] >= 0) for i in range(n) for j in range(i + 1, n)]
-            for row in ranks
-        ]
-    ).reshape(len(ranks), n * (n - 1) // 2)
+    pairs = [(ranks[:, i], ranks[:, j]) for i in range(n) for j in range(i + 1, n)]
+    return np.stack([np.sign(a - b) * (a >= 0) * (b >= 0) for a, b in pairs], 1)
 
 
 def rankings_of(kind, m, n):
@@ -53,20 +49,23 @@ def test_they_are_what_signs_say(engine, kind, m, n, c):
     costs = own[:, None] + offset - 2 * lean[:, None] * torch.from_numpy(signs @ centers.numpy().T).view(m, c)
     found = center_sums(centers, n)
     assert type(found).__name__ == ("_InTorch" if engine == "torch" else "_Compiled")
-    labels, cost = found.nearest(rankings, Costs(own, lean, offset), 0.0)
+    labels, cost = nearest_centers(found, rankings, Costs(own, lean, offset), 0.0)
     assert torch.equal(labels, costs.argmin(-1) if m else labels)
     assert torch.equal(cost, costs.amin(-1).clamp(min=0))
     load = torch.from_numpy(RNG.integers(0, 4, m).astype(float))
     sums = np.array([(signs * load.numpy()[:, None])[labels.numpy() == j].sum(0) for j in range(c)])
     np.testing.assert_array_equal(found.sums(rankings, labels, load).numpy(), sums)
+    shares = torch.from_numpy(RNG.integers(0, 5, (m, c)) / 4)
+    np.testing.assert_array_equal(found.weighted_sums(rankings, shares).numpy(), shares.numpy().T @ signs)
+    np.testing.assert_array_equal(found.products(rankings).numpy(), signs @ centers.numpy().T)
 
 
 def test_costs_within_the_tolerance_are_equal(engine):
     rankings = tr.rank([[1.0, 2.0]])
     centers = torch.tensor([[-0.5], [-0.5 - 1e-9]], dtype=torch.float64)
     costs = Costs(torch.ones(1).double(), torch.ones(1).double(), torch.zeros(2).double())
-    assert center_sums(centers, 2).nearest(rankings, costs, 0.0)[0].item() == 1
-    assert center_sums(centers, 2).nearest(rankings, costs, 1e-8)[0].item() == 0
+    assert nearest_centers(center_sums(centers, 2), rankings, costs, 0.0)[0].item() == 1
+    assert nearest_centers(center_sums(centers, 2), rankings, costs, 1e-8)[0].item() == 0
 
 
 def test_sums_have_the_same_bits_for_any_number_of_threads():

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchrank._warnings import quietly
-from torchrank.clustering.center_sums import Costs, center_sums, relative_costs
+from torchrank.clustering.center_sums import CenterSums, Costs, center_sums, nearest_centers, relative_costs
 from torchrank.clustering.centers import centers_of_margins, improved
 from torchrank.clustering.lloyd import KMeansFit, given_labels, masses
 from torchrank.clustering.streamed import Centers, State, streamed_lloyd
@@ -61,16 +61,20 @@ class KendallCenters(Centers):
 
     def relative(self, rankings: Rankings, means: Tensor, norms: Tensor) -> Tensor:
         """Squared distances ``(r, c)`` to means of squared ``norms``, less k(x, x)."""
-        return relative_costs(rankings, means, self.costs(rankings, means)._replace(offset=norms))
+        return relative_costs(_engine(rankings, means), rankings, self.costs(rankings, means)._replace(offset=norms))
 
     def nearest(self, rankings: Rankings, means: Tensor, norms: Tensor) -> Tensor:
         """``(r,)`` the nearest of the means that have finite norms."""
         costs = self.costs(rankings, means)._replace(offset=norms)
-        return center_sums(means, rankings.shape[1]).nearest(rankings, costs, self.tolerance)[0]
+        return nearest_centers(_engine(rankings, means), rankings, costs, self.tolerance)[0]
 
     def _norms(self, rankings: Rankings) -> Tensor:
         strict = rankings.strict.double()
         return strict.sqrt() if self.variant == "b" else torch.full_like(strict, n_pairs(rankings.shape[1])).sqrt()
+
+
+def _engine(rankings: Rankings, centers: Tensor) -> CenterSums:
+    return center_sums(centers, rankings.shape[1])
 
 
 class RankingCenters(Centers):

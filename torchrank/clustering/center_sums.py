@@ -1,4 +1,4 @@
-"""Nearest centers of rankings that are known by their pair signs, and class sums of those, without keeping signs."""
+"""Costs of rankings at centers known by pair signs, and sums of pair signs by classes, without keeping any signs."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
@@ -23,14 +23,18 @@ class Costs(NamedTuple):
 
 
 class CenterSums(Protocol):
-    """A pass over rankings for given centers."""
+    """A pass over rankings for given centers ``(c, p)``."""
 
-    def nearest(self, rankings: Rankings, costs: Costs, tolerance: float) -> tuple[Tensor, Tensor]:
-        """The first of the cheapest centers, costs within ``tolerance`` being equal, and its cost; both ``(r,)``."""
+    def products(self, rankings: Rankings) -> Tensor:
+        """``(r, c)`` products of the pair signs of rankings with the centers."""
         ...
 
     def sums(self, rankings: Rankings, labels: Tensor, load: Tensor) -> Tensor:
         """``(c, p)`` sums of the pair signs of the rankings of each label, each times its ``load`` (r,)."""
+        ...
+
+    def weighted_sums(self, rankings: Rankings, shares: Tensor) -> Tensor:
+        """``(c, p)`` sums of the pair signs of all rankings, each times its ``shares`` (r, c)."""
         ...
 
 
@@ -42,6 +46,19 @@ def center_sums(centers: Tensor, n: int) -> CenterSums:
     return _InTorch(centers)
 
 
+def relative_costs(engine: CenterSums, rankings: Rankings, costs: Costs) -> Tensor:
+    """``(r, c)`` what rankings cost at centers, less their own."""
+    return engine.products(rankings).mul_(-2 * costs.lean[:, None]).add_(costs.offset)
+
+
+def nearest_centers(engine: CenterSums, rankings: Rankings, costs: Costs, tolerance: float) -> tuple[Tensor, Tensor]:
+    """The first of the cheapest centers, costs within ``tolerance`` being equal, and its cost; both ``(r,)``."""
+    relative = relative_costs(engine, rankings, costs)
+    near = relative <= relative.amin(-1, keepdim=True) + tolerance
+    labels = near.to(torch.uint8).argmax(-1)
+    return labels, (costs.own + relative.gather(-1, labels[:, None])[:, 0]).clamp_(min=0)
+
+
 class _Compiled:
     """By numba."""
 
@@ -50,13 +67,15 @@ class _Compiled:
 
         self.engine = Engine(n, centers.numpy())
 
-    def nearest(self, rankings: Rankings, costs: Costs, tolerance: float) -> tuple[Tensor, Tensor]:
-        own, lean, offset = (part.numpy() for part in costs)
-        labels, cost = self.engine.nearest(rankings.ranks.numpy(), bool(rankings.untied), own, lean, offset, tolerance)
-        return torch.from_numpy(labels), torch.from_numpy(cost)
+    def products(self, rankings: Rankings) -> Tensor:
+        return torch.from_numpy(self.engine.products(rankings.ranks.numpy(), bool(rankings.untied)))
 
     def sums(self, rankings: Rankings, labels: Tensor, load: Tensor) -> Tensor:
         found = self.engine.sums(rankings.ranks.numpy(), bool(rankings.untied), labels.numpy(), load.numpy())
+        return torch.from_numpy(found)
+
+    def weighted_sums(self, rankings: Rankings, shares: Tensor) -> Tensor:
+        found = self.engine.weighted_sums(rankings.ranks.numpy(), bool(rankings.untied), shares.contiguous().numpy())
         return torch.from_numpy(found)
 
 
@@ -66,26 +85,21 @@ class _InTorch:
     def __init__(self, centers: Tensor) -> None:
         self.centers = centers
 
-    def nearest(self, rankings: Rankings, costs: Costs, tolerance: float) -> tuple[Tensor, Tensor]:
-        relative = relative_costs(rankings, self.centers, costs)
-        near = relative <= relative.amin(-1, keepdim=True) + tolerance
-        labels = near.to(torch.uint8).argmax(-1)
-        return labels, (costs.own + relative.gather(-1, labels[:, None])[:, 0]).clamp_(min=0)
-
-    def sums(self, rankings: Rankings, labels: Tensor, load: Tensor) -> Tensor:
-        found = torch.zeros_like(self.centers)
-        clusters = torch.arange(len(found), device=found.device)
+    def products(self, rankings: Rankings) -> Tensor:
+        found = self.centers.new_empty(len(rankings), len(self.centers))
         for some, signs in _blocks_of_signs(rankings):
-            found += ((labels[some] == clusters[:, None]) * load[some]) @ signs
+            found[some] = signs @ self.centers.mT
         return found
 
+    def sums(self, rankings: Rankings, labels: Tensor, load: Tensor) -> Tensor:
+        clusters = torch.arange(len(self.centers), device=labels.device)
+        return self.weighted_sums(rankings, (labels[:, None] == clusters) * load[:, None])
 
-def relative_costs(rankings: Rankings, centers: Tensor, costs: Costs) -> Tensor:
-    """``(r, c)`` what rankings cost at centers, less their own."""
-    found = centers.new_empty(len(rankings), len(centers))
-    for some, signs in _blocks_of_signs(rankings):
-        found[some] = costs.offset - 2 * costs.lean[some, None] * (signs @ centers.mT)
-    return found
+    def weighted_sums(self, rankings: Rankings, shares: Tensor) -> Tensor:
+        found = torch.zeros_like(self.centers)
+        for some, signs in _blocks_of_signs(rankings):
+            found += shares[some].mT @ signs
+        return found
 
 
 def _blocks_of_signs(rankings: Rankings) -> Iterator[tuple[slice, Tensor]]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from torchrank.clustering.center_sums import CenterSums, Costs, center_sums
+from torchrank.clustering.center_sums import CenterSums, Costs, center_sums, nearest_centers
 from torchrank.clustering.lloyd import KMeansFit, masses
 from torchrank.processes import Group, stacked, summed
 from torchrank.rankings.distinct import distinct_rows
@@ -132,7 +132,7 @@ def _pass(passes: Passes, kind: Centers, centers: Tensor, filled: Tensor, trace:
         engine = center_sums(centers, rankings.shape[1]) if engine is None else engine
         costs = kind.costs(rankings, centers)
         costs = costs._replace(offset=torch.where(filled, costs.offset, math.inf))
-        labels, cost = engine.nearest(rankings, costs, kind.tolerance)
+        labels, cost = nearest_centers(engine, rankings, costs, kind.tolerance)
         sums = engine.sums(rankings, labels, kind.load(chunk))
         counts = masses(labels[None], len(centers), chunk.weights)[0]
         counted = torch.where(chunk.weights > 0, cost, -math.inf)

@@ -1,9 +1,11 @@
-"""Nearest centers of rankings known by sums of pair signs, and those sums: four pairs of items at a time.
+"""Products of the pair signs of rankings with centers, and their sums by classes: four pairs of items at a time.
 
 The signs of four pairs of an untied ranking are one of 16 codes. What a center's pairs add up to under each code is
 looked up in a table made once, and how much weight had each code is added up, to be spread over the pairs once. Both
 take a quarter of the steps of going through pairs, and none of the memory of keeping them.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -19,72 +21,62 @@ _MOST_BYTES = 2**26  # of all tables of weights by code
 
 
 class CenterSums:
-    """What a pass over rankings of n items asks of c centers, ``centers`` (c, p) being their pair signs.
-
-    The cost of a ranking at a center is ``own + offset - 2 lean (signs of the ranking) . (signs of the center)``.
-    """
+    """What a pass over rankings of n items asks of c centers, ``centers`` (c, p) being numbers for their pairs."""
 
     def __init__(self, n: int, centers: np.ndarray) -> None:
-        self.first, self.second = (_padded(items) for items in np.triu_indices(n, 1))
-        self.n_codes, self.centers = len(self.first) // _AT_ONCE, centers
+        self.items = tuple(_padded(items) for items in np.triu_indices(n, 1))
+        self.n_codes, self.centers = len(self.items[0]) // _AT_ONCE, centers
 
-    def nearest(
-        self,
-        ranks: np.ndarray,
-        untied: bool,
-        own: np.ndarray,
-        lean: np.ndarray,
-        offset: np.ndarray,
-        tolerance: float,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The first of the cheapest centers (r,) int64, costs within ``tolerance`` being equal, and its cost."""
-        labels, costs = np.empty(len(ranks), np.int64), np.empty(len(ranks))
-        table = self._table(untied)
+    def products(self, ranks: np.ndarray, untied: bool) -> np.ndarray:
+        """``(r, c)`` products of the pair signs of rankings ``(r, n)`` with the centers."""
+        found, table = np.empty((len(ranks), len(self.centers))), self._table(untied)
 
-        def search(rows: slice) -> None:
-            _nearest(
-                _narrow(ranks[rows]),
-                (self.first, self.second),
-                untied,
-                (own[rows], lean[rows], offset, tolerance),
-                table,
-                (labels[rows], costs[rows]),
-            )
+        def multiply(rows: slice) -> None:
+            _products(_narrow(ranks[rows]), self.items, untied, table, found[rows])
 
-        run_tiles([slice(*span) for span in spans(len(ranks), _SPAN)], search)
-        return labels, costs
+        run_tiles([slice(*span) for span in spans(len(ranks), _SPAN)], multiply)
+        return found
 
     def sums(self, ranks: np.ndarray, untied: bool, labels: np.ndarray, load: np.ndarray) -> np.ndarray:
         """``(c, p)`` sums of the pair signs of the rankings of each label, each times its ``load`` (r,)."""
+
+        def tally(rows: slice, found: np.ndarray) -> None:
+            _tally(_narrow(ranks[rows]), self.items, untied, labels[rows], load[rows], found)
+
+        return self._summed(len(ranks), untied, tally)
+
+    def weighted_sums(self, ranks: np.ndarray, untied: bool, shares: np.ndarray) -> np.ndarray:
+        """``(c, p)`` sums of the pair signs of all rankings, each times its ``shares`` (r, c) at the centers."""
+
+        def tally(rows: slice, found: np.ndarray) -> None:
+            _tally_shares(_narrow(ranks[rows]), self.items, untied, shares[rows], found)
+
+        return self._summed(len(ranks), untied, tally)
+
+    def _summed(self, n_rows: int, untied: bool, tally: Callable[[slice, np.ndarray], None]) -> np.ndarray:
+        """Weights of codes added up in parts of the rows, which depend on sizes alone, and spread over the pairs."""
         c, sides = len(self.centers), 1 if untied else 2
-        size = sides * self.n_codes * _CODES * c
-        parts = max(1, min(_MOST_PARTS, _MOST_BYTES // (8 * size)))
+        parts = max(1, min(_MOST_PARTS, _MOST_BYTES // (8 * sides * self.n_codes * _CODES * c)))
         found = np.zeros((parts, sides, self.n_codes, _CODES, c))
-
-        def tally(rows: slice, part: int) -> None:
-            _tally(_narrow(ranks[rows]), (self.first, self.second), untied, (labels[rows], load[rows]), found[part])
-
-        run_parts(len(ranks), parts, tally)
-        by_code = found.sum(0)  # (sides, codes, 16, c)
-        bits = _bits()
-        if untied:
-            spread = np.einsum("kvc,vt->ckt", by_code[0], 2.0 * bits - 1)
-        else:
-            spread = np.einsum("kvc,vt->ckt", by_code[0] - by_code[1], bits.astype(np.float64))
-        return spread.reshape(c, -1)[:, : self.centers.shape[1]]
+        run_parts(n_rows, parts, lambda rows, part: tally(rows, found[part]))
+        total = found.sum(0)
+        above = total[0] if untied else total[0] - total[1]
+        spread = np.einsum("kvc,vt->ckt", above, _values_of_bits(untied))
+        return np.ascontiguousarray(spread.reshape(c, -1)[:, : self.centers.shape[1]])
 
     def _table(self, untied: bool) -> np.ndarray:
         """``(codes, 16, c)`` what the pairs of a code add up to at each center."""
         c, p = self.centers.shape
-        padded = np.zeros((c, len(self.first)))
+        padded = np.zeros((c, _AT_ONCE * self.n_codes))
         padded[:, :p] = self.centers
-        bits = 2.0 * _bits() - 1 if untied else _bits().astype(np.float64)
-        return np.ascontiguousarray(np.einsum("ckt,vt->kvc", padded.reshape(c, -1, _AT_ONCE), bits))
+        table = np.einsum("ckt,vt->kvc", padded.reshape(c, -1, _AT_ONCE), _values_of_bits(untied))
+        return np.ascontiguousarray(table)
 
 
-def _bits() -> np.ndarray:
-    """``(16, 4)`` the pairs that each code has."""
-    return np.arange(_CODES)[:, None] >> np.arange(_AT_ONCE) & 1
+def _values_of_bits(untied: bool) -> np.ndarray:
+    """``(16, 4)`` what each bit of a code stands for: the sign of an untied pair, else whether the sign is that."""
+    bits = (np.arange(_CODES)[:, None] >> np.arange(_AT_ONCE) & 1).astype(np.float64)
+    return 2 * bits - 1 if untied else bits
 
 
 def _padded(items: np.ndarray) -> np.ndarray:
@@ -98,41 +90,26 @@ def _narrow(ranks: np.ndarray) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _nearest(ranks, items, untied, costs_of, table, found):
-    own, lean, offset, tolerance = costs_of
-    labels, costs = found
+def _products(ranks, items, untied, table, found):
     n_codes, _, c = table.shape
     codes = np.empty((1 if untied else 2, n_codes, _LANES), np.uint8)
-    products = np.empty((_LANES, c))
+    found[:] = 0
     for start in range(0, ranks.shape[1], _LANES):
         lanes = min(_LANES, ranks.shape[1] - start)
         _encode(ranks, start, lanes, items, untied, codes)
-        products[:] = 0
         for k in range(n_codes):
             for lane in range(lanes):
                 above = codes[0, k, lane]
                 for j in range(c):
-                    products[lane, j] += table[k, above, j]
+                    found[start + lane, j] += table[k, above, j]
                 if not untied:
                     below = codes[1, k, lane]
                     for j in range(c):
-                        products[lane, j] -= table[k, below, j]
-        for lane in range(lanes):
-            row = start + lane
-            least = np.inf
-            for j in range(c):
-                least = min(least, offset[j] - 2 * lean[row] * products[lane, j])
-            for j in range(c):
-                cost = offset[j] - 2 * lean[row] * products[lane, j]
-                if cost <= least + tolerance:
-                    labels[row] = j
-                    costs[row] = max(own[row] + cost, 0.0)
-                    break
+                        found[start + lane, j] -= table[k, below, j]
 
 
 @njit(nogil=True, cache=True)
-def _tally(ranks, items, untied, of_rows, found):
-    labels, load = of_rows
+def _tally(ranks, items, untied, labels, load, found):
     sides, n_codes, _, _ = found.shape
     codes = np.empty((sides, n_codes, _LANES), np.uint8)
     for start in range(0, ranks.shape[1], _LANES):
@@ -142,6 +119,21 @@ def _tally(ranks, items, untied, of_rows, found):
             for k in range(n_codes):
                 for lane in range(lanes):
                     found[side, k, codes[side, k, lane], labels[start + lane]] += load[start + lane]
+
+
+@njit(nogil=True, cache=True)
+def _tally_shares(ranks, items, untied, shares, found):
+    sides, n_codes, _, c = found.shape
+    codes = np.empty((sides, n_codes, _LANES), np.uint8)
+    for start in range(0, ranks.shape[1], _LANES):
+        lanes = min(_LANES, ranks.shape[1] - start)
+        _encode(ranks, start, lanes, items, untied, codes)
+        for side in range(sides):
+            for k in range(n_codes):
+                for lane in range(lanes):
+                    code = codes[side, k, lane]
+                    for j in range(c):
+                        found[side, k, code, j] += shares[start + lane, j]
 
 
 @njit(nogil=True, cache=True)
