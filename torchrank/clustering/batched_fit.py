@@ -10,7 +10,7 @@ from torch import Tensor
 from torchrank._warnings import quietly
 from torchrank.clustering.center_sums import CenterSums, Costs, center_sums, nearest_centers, relative_costs
 from torchrank.clustering.centers import centers_of_margins, improved
-from torchrank.clustering.lloyd import KMeansFit, given_labels, masses
+from torchrank.clustering.lloyd import KMeansFit, masses, one_set_of_labels
 from torchrank.clustering.streamed import Centers, State, streamed_lloyd
 from torchrank.processes import stacked
 from torchrank.rankings.arrays import Matrix
@@ -143,7 +143,7 @@ def fit_in_batches(
             group = passes.group  # of which each process may have drawn other starts
             state = State(stacked(centers, group)[0], stacked(filled, group)[0])
         else:
-            state = _from_labels(passes, kind, given_labels(init, facts.n_rows, n_clusters), n_clusters)
+            state = _from_labels(passes, kind, one_set_of_labels(init, facts.n_rows, n_clusters), n_clusters)
 
         def save(state: State) -> None:
             keeper.save(state.as_dict(), generator)
@@ -156,15 +156,11 @@ def fit_in_batches(
 
 
 def _from_labels(passes: Passes, kind: Centers, labels: Tensor, n_clusters: int) -> State:
-    """The centers of given clusters ``(1, m)``."""
-    if len(labels) != 1:
-        raise ValueError(f"init has {len(labels)} sets of labels; fits to batches take one, (m,)")
-    sums, counts, done = None, None, 0
-    for chunk in passes.all_chunks():
-        own = labels[0, done : done + len(chunk.weights)].to(chunk.weights.device)
-        done += len(own)
+    """The centers of given clusters ``(m,)``."""
+    sums, counts = None, None
+    for chunk, own in passes.with_labels(labels):
         nothing = chunk.weights.new_zeros(n_clusters, n_pairs(chunk.rankings.shape[1]))
-        part = center_sums(nothing, chunk.rankings.shape[1]).sums(chunk.rankings, own, kind.load(chunk))
+        part = _engine(chunk.rankings, nothing).sums(chunk.rankings, own, kind.load(chunk))
         count = masses(own[None], n_clusters, chunk.weights)[0]
         sums, counts = (part, count) if sums is None or counts is None else (sums + part, counts + count)
     assert sums is not None

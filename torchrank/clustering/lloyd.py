@@ -126,7 +126,7 @@ def start_labels(
     check_generator(generator)
     weights, m = geometry.weights, len(geometry.weights)
     if not isinstance(init, str):
-        return given_labels(init, len(groups.counted), n_clusters).to(weights.device)[:, groups.first]
+        return _given_labels(init, len(groups.counted), n_clusters).to(weights.device)[:, groups.first]
     source = weights.device if generator is None else generator.device
     if init == "random":
         return torch.randint(n_clusters, (n_init, m), generator=generator, device=source).to(weights.device)
@@ -268,7 +268,7 @@ def masses(labels: Tensor, n_clusters: int, weights: Tensor) -> Tensor:
     return total.scatter_add_(1, labels, weights.expand(labels.shape))
 
 
-def given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
+def _given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
     """Labels ``(m,)`` or ``(s, m)`` of all rows, checked, as ``(s, m)`` int64."""
     given = as_tensor(init, "init", "integer labels")[0]
     whole = not (given.is_floating_point() or given.is_complex())
@@ -282,3 +282,15 @@ def given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
     if lowest < 0 or highest >= n_clusters:
         raise ValueError(f"init has labels from {lowest} to {highest}; expected 0 to {n_clusters - 1}")
     return labels
+
+
+def one_set_of_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
+    """Labels ``(m,)`` int64 of all rows of batches, checked.
+
+    Raises:
+        ValueError: another number of labels, or of sets of them; labels out of range.
+    """
+    labels = _given_labels(init, m, n_clusters)
+    if len(labels) != 1:
+        raise ValueError(f"init has {len(labels)} sets of labels; fits to batches take one, ({m},)")
+    return labels[0]

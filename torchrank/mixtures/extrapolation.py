@@ -1,6 +1,8 @@
 """Memberships of EM extrapolated from the last three, and how much there is left to gain."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +21,10 @@ class Extrapolation:
     all that is asked of one, discrete centers and empty components included.
     """
 
-    def __init__(self, starts: int, device: torch.device) -> None:
+    def __init__(
+        self, starts: int, device: torch.device, lead: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None
+    ) -> None:
+        self._lead = extrapolated if lead is None else lead
         self.shares: list[Tensor] = []  # (s, c, m) each, the last of all at the end
         self.on_trial = False
         self._plain = 0  # steps since the beginning or the last trial
@@ -44,6 +49,22 @@ class Extrapolation:
         left = torch.where(ratio < 1, gain * self._slowest / (1 - self._slowest), math.inf)
         return torch.where(gain > 0, torch.maximum(gain, left), 0)
 
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self._gain.device
+
+    def as_dict(self) -> dict[str, Any]:
+        """All that it knows, for a checkpoint."""
+        return {name: value for name, value in vars(self).items() if name != "_lead"}
+
+    def set_back(self, known: dict[str, Any]) -> None:
+        """Know what :meth:`as_dict` gave, on the device where this is."""
+        device = self.device
+        for name, value in known.items():
+            parts = [part.to(device) for part in value] if isinstance(value, list) else value
+            setattr(self, name, value.to(device) if isinstance(value, Tensor) else parts)
+
     def keep(self, going: Tensor) -> None:
         """Forget the other starts."""
         self.shares = [shares[going] for shares in self.shares]
@@ -52,19 +73,35 @@ class Extrapolation:
     def proposal(self, n_iter: int) -> Tensor:
         """Memberships for the next M-step: the last ones, or after two plain steps extrapolated ones."""
         self.on_trial = n_iter >= _PLAIN and self._plain >= 2 and len(self.shares) == 3
-        return extrapolated(*self.shares) if self.on_trial else self.shares[-1]
+        return self._lead(*self.shares) if self.on_trial else self.shares[-1]
 
 
 def extrapolated(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
     """Where memberships ``(s, c, m)`` of three iterations lead; not negative, with the same sums over components."""
+    far = torch.maximum(_far(first, second, third), _LEAST_SHARE * third)
+    total = far.sum(1, keepdim=True)
+    return far * (third.sum(1, keepdim=True) / torch.where(total > 0, total, 1))  # rows may have weight 0
+
+
+def extrapolated_statistics(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
+    """The same for the statistics ``(s, c, 1 + q)`` that memberships add up to, the weight of a component first.
+
+    They are linear in the memberships, of whose floor they know the sum alone: as far as it goes is gone.
+    """
+    far = _far(first, second, third)
+    low, now = far[..., 0], third[..., 0]
+    room = (1 - _LEAST_SHARE) * now / (now - low).clamp(min=torch.finfo(now.dtype).tiny)
+    way = torch.where(low < _LEAST_SHARE * now, room, 1).amin(-1).clamp(max=1)
+    return third + way[:, None, None] * (far - third)
+
+
+def _far(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
+    """The squared extrapolation of three vectors ``(s, c, m)``."""
     step = second - first
     change = third - second - step
     length = _norm(step) / _norm(change).clamp(min=torch.finfo(step.dtype).tiny)
     length = length.clamp(1, _LONGEST)[:, None, None]
-    far = first + 2 * length * step + length.square() * change
-    far = torch.maximum(far, _LEAST_SHARE * third)
-    total = far.sum(1, keepdim=True)
-    return far * (third.sum(1, keepdim=True) / torch.where(total > 0, total, 1))  # rows may have weight 0
+    return first + 2 * length * step + length.square() * change
 
 
 def _norm(steps: Tensor) -> Tensor:

@@ -26,7 +26,8 @@ from torchrank.clustering.points import (
 from torchrank.kernels.modules import KendallKernel
 from torchrank.linalg.symmetric import as_double
 from torchrank.mixtures.components import log_shares, warn_of_caps
-from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows
+from torchrank.mixtures.mixture import Mixture, Rows
+from torchrank.mixtures.statistics import MixtureStatistics
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.distinct import places_among
 from torchrank.rankings.isolation import isolated

@@ -11,7 +11,8 @@ from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.mixtures.components import log_shares
-from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows
+from torchrank.mixtures.mixture import Mixture, Rows
+from torchrank.mixtures.statistics import MixtureStatistics
 from torchrank.mixtures.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated

@@ -1,6 +1,6 @@
 """Mixture of Mallows distributions."""
 
-from typing import NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,22 +13,22 @@ from torchrank.distributions.agreeing import N_SAMPLES
 from torchrank.distributions.choices import MISSING
 from torchrank.distributions.mallows_law import MOST_LAM, known_pairs, lam_of_mean_distance
 from torchrank.distributions.partial_rows import TIES
+from torchrank.mixtures.batched_fit import Steps, fit_in_batches
 from torchrank.mixtures.components import log_shares, warn_of_caps
-from torchrank.mixtures.mixture import Mixture, MixtureStatistics, Rows
+from torchrank.mixtures.em import MixtureFit
+from torchrank.mixtures.mallows_batches import BatchedRows
+from torchrank.mixtures.mallows_parameters import MallowsParameters
+from torchrank.mixtures.mixture import Mixture, Rows
 from torchrank.mixtures.partial_rankings import PartialPoints, partial_rankings
+from torchrank.mixtures.statistics import MixtureStatistics
+from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix
+from torchrank.rankings.batches import Batches
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.pairs import n_pairs, pair_signs, ranks_of_signs
 from torchrank.rankings.partial_orders import PartialOrders
 from torchrank.rankings.validate import Scores, check_choice, check_count, check_positive
-
-
-class MallowsParameters(NamedTuple):
-    """Of c components; leading dimensions are those of the starts."""
-
-    log_shares: Tensor  # (..., c)
-    centers: Tensor  # (..., c, p) pair signs
-    lam: Tensor  # (..., c)
+from torchrank.stream.passes import Chunk, Passes
 
 
 @isolated
@@ -176,3 +176,22 @@ class MallowsMixture(Mixture):
         sums = points.sums(parameters.centers, parameters.lam)
         if points.agreeing is not None and sums is not None:
             points.agreeing.warn_of_few_samples(sums.effective)
+
+    def _fit_in_batches(self, batches: Batches, *, group: Group, progress: bool, **options: Any) -> MixtureFit:
+        rows = BatchedRows(self.n_items, self.missing, self.ties, self.n_samples)
+
+        def start(sample: Chunk) -> MallowsParameters:
+            self.fit(sample.rankings, sample.weights, generator=options["generator"])
+            return self._parameters_now()
+
+        steps = Steps(MallowsParameters, start, rows.of_shares, rows.statistics, self._maximize, self._penalty)
+        passes = Passes(batches, rows.read, group=group, title="EM", progress=progress)
+        plan = rows.plan() | {"n_components": self.n_components, "center": self.center, "max_lam": self.max_lam}
+        options |= {"init": self.init, "n_components": self.n_components, "tol": self.tol, "max_iter": self.max_iter}
+        result, facts = fit_in_batches(passes, steps, plan=plan, **options)
+        self._keep(result.parameters)
+        self.remember(passes.first.origin.items)
+        fit = result.evidence(0.0, 1.0)
+        self._warn_of_limits(rows.points(facts.sample.rankings), result.parameters)
+        self._warn_of(fit)
+        return fit

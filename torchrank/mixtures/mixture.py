@@ -1,8 +1,8 @@
 """What all mixtures of distributions of rankings have in common."""
 
 import math
+import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -16,26 +16,14 @@ from torchrank.clustering.lloyd import check_clustering, start_labels
 from torchrank.clustering.points import Groups
 from torchrank.clustering.state import GrowingBuffers
 from torchrank.mixtures.em import MixtureFit, Parameters, em
+from torchrank.mixtures.statistics import MixtureStatistics, memberships, soft_members
+from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.batches import Batches, as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
 
 CRITERIA = ("bic", "aic")
-_SOFTNESS = 0.1  # share of every row that starts spread evenly over the components
-
-
-@dataclass(frozen=True)
-class MixtureStatistics:
-    """Sufficient statistics of some rows for one M-step; those of several batches, or devices, add up."""
-
-    counts: Tensor  # (..., c) weight of the rows that belong to each component
-    moments: Tensor  # (..., c, q) weighted sums of what the components' distributions depend on
-    log_likelihood: Tensor  # (...) weighted, under the parameters that gave the memberships
-
-    def __add__(self, other: "MixtureStatistics") -> "MixtureStatistics":
-        return MixtureStatistics(
-            self.counts + other.counts, self.moments + other.moments, self.log_likelihood + other.log_likelihood
-        )
 
 
 class Rows(NamedTuple):
@@ -206,14 +194,19 @@ class Mixture(GrowingBuffers, ABC):
         *,
         generator: torch.Generator | None = None,
         progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        group: Group = None,
     ) -> MixtureFit:
         """Fit by expectation-maximization from many starts.
 
         Args:
-            X: ``(m, n)`` rankings, or what the subclass says.
+            X: ``(m, n)`` rankings, or what the subclass says. {batches} Their starts are fitted to a sample of 4,096
+                rows, and the best goes on over all of them. For :class:`torchrank.MallowsMixture`.
             weights: {weights} Their scale changes the log-likelihoods, and neither parameters nor iterations.
             generator: {generator}
             progress: {progress}
+            checkpoint: {checkpoint}
+            group: {group}
 
         Returns:
             How it went.
@@ -227,13 +220,19 @@ class Mixture(GrowingBuffers, ABC):
             UserWarning: fewer different rows than components, or else a concentration that reached its cap; a component
                 that is empty.
         """
+        batches = as_batches(X)
+        if batches is not None:
+            refuse_weights(weights)
+            return self._fit_in_batches(
+                batches, generator=generator, progress=progress, checkpoint=checkpoint, group=group
+            )
+        refuse_without_batches(checkpoint=checkpoint, group=group)
         rows = self._rows(X, weights, training=True)
         total = rows.weights.sum()
         geometry = self._geometry(rows.points, rows.weights)
         starts = 1 if self.n_components == 1 else self.n_init
         labels = start_labels(geometry, rows.groups, self.n_components, self.init, starts, generator)
-        members = nn.functional.one_hot(labels, self.n_components).mT.to(torch.float64)
-        shares = ((1 - _SOFTNESS) * members + _SOFTNESS / self.n_components) * rows.weights
+        shares = soft_members(labels, self.n_components) * rows.weights
 
         def e_step(parameters: Parameters) -> tuple[Tensor, Tensor]:
             log_likelihood, shares = self._e_step(rows, parameters)
@@ -257,10 +256,7 @@ class Mixture(GrowingBuffers, ABC):
             )
         else:
             self._warn_of_limits(rows.points, result.parameters)
-        empty = (result.parameters[0] == -math.inf).nonzero()[:, 0].tolist()
-        if empty:
-            warn(f"components {empty} became empty; fit fewer")
-        fit.warn_unless_converged(self.tol)
+        self._warn_of(fit)
         return fit
 
     def extra_repr(self) -> str:
@@ -271,6 +267,17 @@ class Mixture(GrowingBuffers, ABC):
         rows = self._rows(X, weights, training=False)
         self.check_items(rows.origin.items)
         return rows
+
+    def _warn_of(self, fit: MixtureFit) -> None:
+        """Warn of components that are empty, and of an iteration that was cut short."""
+        empty = (self.logits == -math.inf).nonzero()[:, 0].tolist()
+        if empty:
+            warn(f"components {empty} became empty; fit fewer")
+        fit.warn_unless_converged(self.tol)
+
+    def _fit_in_batches(self, batches: Batches, **_: Any) -> MixtureFit:
+        """Fit to rows that come in batches, for subclasses that can."""
+        raise ValueError(f"{type(self).__name__} takes all rows at once, and no batches; MallowsMixture takes them")
 
     def _warn_of_limits(self, points: Any, parameters: Parameters) -> None:
         """Warn where the best parameters are at the edge of what is allowed."""
@@ -289,8 +296,7 @@ class Mixture(GrowingBuffers, ABC):
 
     def _e_step(self, rows: Rows, parameters: Parameters) -> tuple[Tensor, Tensor]:
         """Weighted log-likelihood ``(...)``, and weights times memberships ``(..., c, u)``; all in logarithms."""
-        joint = self._log_joint(rows.points, parameters)
-        return _weighted(joint.logsumexp(-2), rows.weights), joint.softmax(-2) * rows.weights
+        return memberships(self._log_joint(rows.points, parameters), rows.weights)
 
     def _statistics(
         self, points: Any, shares: Tensor, log_likelihood: Tensor, parameters: Parameters | None

@@ -17,7 +17,7 @@ from torchrank.rankings.partial_orders import PartialOrders
 from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores
 
-_REMEDY = (
+REMEDY = (
     f"{WHY}: pass missing='topk' if unranked items are below all ranked ones, or 'interleaving' if they may be "
     "anywhere; or complete the row, or use KernelGaussianMixture"
 )
@@ -86,16 +86,17 @@ def partial_rankings(
         ValueError: another number of items or dimensions, unranked items or ties that are not allowed.
         TypeError: scores that are not real numbers.
     """
-
-    def check(ranks: Tensor) -> None:
-        check_shape(ranks, n_items)
-        if ties == "raise":
-            refuse_tied_rows(ranks, _TIED)
-
-    rows = partial_rows(X, missing, remedy=_REMEDY, check=check)
+    rows = partial_rows(X, missing, remedy=REMEDY, check=lambda ranks: check_rows(ranks, n_items, ties))
     check_shape(rows.weak.ranks, n_items)
     groups = groups_of_rows(rows.distinct, weights_said(X, weights), training=training)
     points = rows.of_rows(groups.first)
     general = points.general.nonzero()[:, 0]
     agreeing = Agreeing(points.precedes, n_samples) if len(general) else None
     return PartialPoints(points.signs(), points.groups, general, agreeing), groups, rows.origin
+
+
+def check_rows(ranks: Tensor, n_items: int, ties: str) -> None:
+    """Raise ``ValueError`` unless dense ranks are ``(m, n_items)``, and without ties if these are not allowed."""
+    check_shape(ranks, n_items)
+    if ties == "raise":
+        refuse_tied_rows(ranks, _TIED)

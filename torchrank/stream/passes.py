@@ -143,6 +143,13 @@ class Passes:
         """All batches, in every process, but for empty ones."""
         return self._chunks(0, 1)
 
+    def with_labels(self, labels: Tensor) -> Iterator[tuple[Chunk, Tensor]]:
+        """All batches, in every process, each with its part of numbers ``(m,)`` in the order in which rows come."""
+        done = 0
+        for chunk in self.all_chunks():
+            yield chunk, labels[done : done + len(chunk.weights)].to(chunk.weights.device)
+            done += len(chunk.weights)
+
     def __enter__(self) -> "Passes":
         return self
 
