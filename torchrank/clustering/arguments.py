@@ -14,10 +14,4 @@ as that many equal rows.""",
     "progress": "show a progress bar of the starts, with the iteration and the best objective.",
     "batches": """\
 Or rows in batches, :class:`torchrank.Batches` or a DataLoader: each iteration reads all of them once.""",
-    "checkpoint": """\
-for rows in batches, the name of a file that the state of the fit is kept in after every pass. If it is there the fit
-goes on from it, and ends as one that was not ended. The file stays; it is refused for other rows or settings.""",
-    "group": """\
-for rows in batches, a process group of ``torch.distributed``, each process of which reads the same rows and works on
-every so many-th batch; None is this process alone.""",
 }

@@ -21,6 +21,7 @@ from torchrank.rankings.validate import check_generator
 from torchrank.storage.checkpoint import Checkpoint
 from torchrank.stream.passes import Chunk, Passes
 
+_SAMPLE = 16_384  # rows that starts are fitted to
 _TOLERANCE = 1e-12  # of squared distances between vectors of norm 1
 
 
@@ -131,11 +132,11 @@ def fit_in_batches(
     """
     check_generator(generator)
     with passes, quietly():
-        facts = passes.facts(generator)
+        facts = passes.facts(generator, _SAMPLE)
         plan = plan | {"rows": facts.fingerprint, "n_clusters": n_clusters}
         keeper = Checkpoint(checkpoint, plan, passes.group)
         kept = keeper.load(generator)
-        device = facts.sample.weights.device
+        device = passes.first.ranks.device
         if kept is not None:
             state = State.of_dict(kept, device)
         elif isinstance(init, str):

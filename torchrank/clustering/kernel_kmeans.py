@@ -39,11 +39,12 @@ from torchrank.rankings.batches import as_batches, refuse_weights, refuse_withou
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import Scores
+from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 from torchrank.stream.passes import Chunk, Passes, read_rankings
 
 
 @isolated
-@shares_arguments(ARGUMENTS)
+@shares_arguments(ARGUMENTS, OF_BATCHES)
 class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
     r"""Kernel k-means on rankings, or on any Gram matrix.
 

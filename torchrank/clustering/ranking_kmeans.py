@@ -33,6 +33,7 @@ from torchrank.rankings.orders import total_scores
 from torchrank.rankings.pairs import discordant_with_centers, pair_signs, ranks_of_signs
 from torchrank.rankings.prepared import Rankings, weights_said
 from torchrank.rankings.validate import Scores, check_choice
+from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 from torchrank.stream.passes import Chunk, Passes, read_rankings
 
 _LEGAL = ("raise", "pairwise")
@@ -40,7 +41,7 @@ _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
 
 
 @isolated
-@shares_arguments(ARGUMENTS)
+@shares_arguments(ARGUMENTS, OF_BATCHES)
 class RankingKMeans(GrowingBuffers, nn.Module):
     r"""k-means in which every cluster has a central ranking, and costs are pairs of items.
 

@@ -1,6 +1,7 @@
 """Newton's method for concave objectives, by matrices of second derivatives or by their products with vectors."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -53,11 +54,41 @@ class Ascent(NamedTuple):
     slope: float  # largest derivative
 
 
-def ascend(objective: Objective, start: Tensor, method: str, tol: float, max_iter: int) -> Ascent:
-    """Go uphill by Newton steps, "newton" or "cg", until no derivative exceeds ``tol``."""
-    point = objective.at(start)
-    trace = [point.value]
+class Reached(NamedTuple):
+    """Where an ascent stands, all that it needs to go on."""
+
+    parameters: Tensor
+    trace: list[float]  # the objective, before every step and now
+    steepest: float  # the largest derivative at the start
+
+
+def ascend(
+    objective: Objective,
+    start: Tensor,
+    method: str,
+    tol: float,
+    max_iter: int,
+    *,
+    reached: Reached | None = None,
+    save: Callable[[Reached], Any] | None = None,
+) -> Ascent:
+    """Go uphill by Newton steps, "newton" or "cg", until no derivative exceeds ``tol``.
+
+    Args:
+        objective: what is maximized.
+        start: parameters to begin with.
+        method: how steps are found.
+        tol: largest derivative at the end.
+        max_iter: most steps.
+        reached: where to go on, in place of the start.
+        save: called with what is reached, at the start and after every step.
+    """
+    point = objective.at(start if reached is None else reached.parameters)
+    trace = [point.value] if reached is None else [*reached.trace]
     steepest = max(float(point.gradient.abs().max()), torch.finfo(torch.float64).tiny)
+    steepest = steepest if reached is None else reached.steepest
+    if save is not None and reached is None:
+        save(Reached(point.parameters, trace, steepest))
     while len(trace) <= max_iter and (slope := float(point.gradient.abs().max())) > tol:
         if method == "newton":
             step = solve(point.information(), point.gradient, objective.level)
@@ -65,6 +96,8 @@ def ascend(objective: Objective, start: Tensor, method: str, tol: float, max_ite
             step = solve_by_products(point, point.gradient, min(_INEXACT, slope / steepest))
         point = _on_the_way(objective, point, step)
         trace.append(point.value)
+        if save is not None:
+            save(Reached(point.parameters, trace, steepest))
     return Ascent(point, trace, len(trace) - 1, float(point.gradient.abs().max()))
 
 

@@ -12,11 +12,14 @@ def connected_groups(lists: ChoiceLists, *, ties: bool = False) -> list[list[int
 
     With ``ties`` items that were chosen together are preferred to one another.
     """
+    return groups_of(*edges_of(lists, ties), lists.n_items)
+
+
+def groups_of(start: np.ndarray, end: np.ndarray, nodes: int, n: int) -> list[list[int]]:
+    """The same of edges between nodes, of which the first n are items."""
     from scipy.sparse import csr_array  # SciPy is slow to load
     from scipy.sparse.csgraph import connected_components
 
-    n = lists.n_items
-    start, end, nodes = _edges(lists, ties)
     # SciPy 1.11 takes no 64-bit indices here: it says so where nobody can catch it, and returns labels all the same.
     start, end = start.astype(np.int32), end.astype(np.int32)
     graph = csr_array((np.ones(len(start), bool), (start, end)), shape=(nodes, nodes))
@@ -26,7 +29,7 @@ def connected_groups(lists: ChoiceLists, *, ties: bool = False) -> list[list[int
     return sorted(group.tolist() for group in groups)
 
 
-def _edges(lists: ChoiceLists, ties: bool) -> tuple[np.ndarray, np.ndarray, int]:
+def edges_of(lists: ChoiceLists, ties: bool) -> tuple[np.ndarray, np.ndarray, int]:
     """Edges from items to items that they were preferred to, and the number of nodes, items and helpers."""
     items, ranks, starts = (part.cpu().numpy() for part in (lists.items, lists.ranks, lists.starts))
     follows = np.ones(len(items), bool)  # the place before is of the same list
@@ -76,7 +79,11 @@ def _edges_to_unlisted(lists: ChoiceLists, items: np.ndarray, starts: np.ndarray
 
 def refuse_no_maximum(lists: ChoiceLists, *, ties: bool = False) -> None:
     """Raise ``ValueError`` naming the groups unless the likelihood has one maximum for each size of ties."""
-    groups = connected_groups(lists, ties=ties)
+    refuse_groups(connected_groups(lists, ties=ties))
+
+
+def refuse_groups(groups: list[list[int]]) -> None:
+    """Raise ``ValueError`` if there is more than one group."""
     if len(groups) > 1:
         names = ", ".join("{" + _shortened([str(item) for item in group]) + "}" for group in groups[:_MOST_SHOWN])
         more = f" and {len(groups) - _MOST_SHOWN} more" if len(groups) > _MOST_SHOWN else ""

@@ -1,37 +1,41 @@
 """Maximum-likelihood and penalized fits of Plackett-Luce worths."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from torchrank.distributions.ascent import Ascent, Point, ascend, solve_by_products
+from torchrank._docs import shares_arguments
+from torchrank.distributions.batched_fit import fit_in_batches
 from torchrank.distributions.choice_lists import ChoiceLists, choice_lists, one_set
-from torchrank.distributions.choices import TIES_OR, ChoiceStatistics, mm_update
+from torchrank.distributions.choices import TIES_OR
 from torchrank.distributions.connectivity import refuse_no_maximum
 from torchrank.distributions.likelihood import PlackettLuceObjective
-from torchrank.distributions.plackett_luce_fit import EXACT, PlackettLuceFit, as_fit, with_origin
+from torchrank.distributions.maximum import maximum, method_for
+from torchrank.distributions.plackett_luce_fit import PlackettLuceFit, with_origin
 from torchrank.distributions.priors import Gamma, LogPrior, Prior, log_prior
 from torchrank.distributions.ties import TiedObjective
+from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix, as_array
+from torchrank.rankings.batches import as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
+from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 
 METHODS = ("auto", "newton", "cg", "mm")
 TIES = ("raise", "davidson")
 COVARIANCES = ("auto", "full", "diagonal", "none")
-_MOST_MATRIX = 500  # items up to which steps by the matrix of second derivatives are the faster ones
-_FLAT = 10  # times the largest derivative allowed at the end: a curvature that a maximum has more of
 
 
 @isolated
+@shares_arguments(OF_BATCHES)
 def fit_plackett_luce(
     X: Scores,
     weights: Matrix | None = None,
@@ -43,6 +47,9 @@ def fit_plackett_luce(
     covariance: str | Sequence[Any] = "auto",
     tol: float = 1e-10,
     max_iter: int = 1000,
+    progress: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    group: Group = None,
 ) -> PlackettLuceFit:
     r"""Fit Plackett-Luce worths :math:`v = e^{\theta}` to rankings; of comparisons, Bradley-Terry strengths.
 
@@ -67,9 +74,10 @@ def fit_plackett_luce(
 
     Args:
         X: ``(m, n)`` scores, one ranking a row: larger = preferred, NaN = unranked; or sparse rankings,
-            or a :class:`torchrank.datasets.RankingData`.
+            or a :class:`torchrank.datasets.RankingData`. Or rows in batches, :class:`torchrank.Batches` or a
+            DataLoader: each step reads all of them once, or for "cg" once for every product; the batches may be sparse.
         weights: ``(m,)`` at least 0; None means those of a data set, or 1 each. Weighing a row is the same as
-            repeating it.
+            repeating it. Those of batches come with them.
         missing: what unranked items mean; None leaves it to prepared rankings, and is "raise" for scores.
 
             * "raise": an error.
@@ -93,6 +101,9 @@ def fit_plackett_luce(
             to 2,000 items, "none" beyond.
         tol: stop when no derivative in a parameter exceeds ``tol`` times the sum of weights.
         max_iter: steps at most.
+        progress: for rows in batches, show a progress bar of the rows that were read.
+        checkpoint: {checkpoint}
+        group: {group}
 
     Returns:
         :class:`PlackettLuceFit`, arrays for NumPy, tensors for torch, series and frames with names for data frames;
@@ -118,6 +129,23 @@ def fit_plackett_luce(
     check_choice(ties, "ties", TIES)
     check_finite(tol, "tol", 0)
     check_count(max_iter, "max_iter", least=0)
+    batches = as_batches(X)
+    if batches is not None:
+        refuse_weights(weights)
+        return fit_in_batches(
+            batches,
+            missing=missing,
+            ties=ties,
+            prior=prior,
+            method=method,
+            covariance=lambda n, names: _checked_covariance(covariance, n, names),
+            tol=tol,
+            max_iter=max_iter,
+            progress=progress,
+            checkpoint=checkpoint,
+            group=group,
+        )
+    refuse_without_batches(checkpoint=checkpoint, group=group)
     rankings = one_set(X, missing)
     covariance = _checked_covariance(covariance, rankings.shape[1], rankings.origin.items)
     weight = as_weights(weights, rankings).detach()
@@ -133,8 +161,8 @@ def fit_plackett_luce(
         sparse = held if isinstance(held, SparseRankings) else from_rankings(held, "X")
         if ties == "raise":
             sparse.refuse_ties("X", TIES_OR + 'ties="davidson"')
-        lists, total = choice_lists(sparse, weight), float(weight.sum())
-        found.append(_fit(lists, log_prior_, ties != "raise", total, method, covariance, tol, max_iter))
+        options = {"covariance": covariance, "tol": tol, "max_iter": max_iter, "total": float(weight.sum())}
+        found.append(_fit(choice_lists(sparse, weight), log_prior_, ties=ties != "raise", method=method, **options))
         return found[0].logits
 
     logits = on_values(search, rankings.ranks, weight)
@@ -159,63 +187,14 @@ def _checked_covariance(covariance: str | Sequence[Any], n: int, names: Any) -> 
     return chosen
 
 
-def _fit(
-    lists: ChoiceLists,
-    prior: LogPrior | None,
-    ties: bool,
-    total: float,
-    method: str,
-    covariance: str | list[int],
-    tol: float,
-    max_iter: int,
-) -> PlackettLuceFit:
-    n = lists.n_items
+def _fit(lists: ChoiceLists, prior: LogPrior | None, *, ties: bool, method: str, **options: Any) -> PlackettLuceFit:
     if prior is None:
         refuse_no_maximum(lists, ties=ties)
-    if method == "auto":
-        method = "newton" if n <= _MOST_MATRIX else "cg"
     if ties:
         objective = TiedObjective(lists, prior)
         sizes = objective.sizes
     else:
         objective = PlackettLuceObjective(lists, prior)
         sizes = lists.items.new_zeros(0)
-    start = lists.weights.new_zeros(n + len(sizes))
-    if method == "mm":
-        assert isinstance(objective, PlackettLuceObjective)
-        end = _minorize(objective, start, tol * total, max_iter)
-    else:
-        end = ascend(objective, start, method, tol * total, max_iter)
-    if ties and _is_flat(end.point, objective.level, n, _FLAT * max(tol, EXACT) * total):
-        raise ValueError(
-            "Plackett-Luce with ties has no maximum of the likelihood for these rankings: worths or tie parameters "
-            "grow without end, as where all choices are ties, or an item ties and wins but never loses; pass prior=0.5"
-        )
-    return as_fit(end, objective.level, n, sizes, total, covariance, tol)
-
-
-def _is_flat(point: Point, level: Tensor | None, n: int, least: float) -> bool:
-    """Whether the curvature in some direction is less than a maximum has.
-
-    Where there is none, the likelihood grows ever less along some direction, and its curvature with it. Of very many
-    items only directions with a tie parameter are looked at.
-    """
-    if n <= _MOST_MATRIX:
-        curvature = torch.linalg.eigvalsh(point.information())
-        return int((curvature < least).sum()) > (level is not None)
-    units = torch.eye(len(point.parameters) - n, dtype=point.parameters.dtype, device=point.parameters.device)
-    towards = (torch.cat([unit.new_zeros(n), unit]) for unit in units)
-    return any(float(unit @ solve_by_products(point, unit, 1e-4)) > 1 / least for unit in towards)
-
-
-def _minorize(objective: PlackettLuceObjective, start: Tensor, tol: float, max_iter: int) -> Ascent:
-    """Go uphill by Hunter's steps until no derivative exceeds ``tol``."""
-    alpha = objective.prior.alpha if isinstance(objective.prior, Gamma) else 0.0
-    point, trace = objective.at(start), []
-    while True:
-        trace.append(point.value)
-        slope = float(point.gradient.abs().max())
-        if len(trace) > max_iter or slope <= tol:
-            return Ascent(point, trace, len(trace) - 1, slope)
-        sums = ChoiceStatistics(objective.wins, point.sums.rates, point.sums.log_likelihood)
-        point = objective.at(mm_update(sums, point.worths, alpha).log())
+    n = lists.n_items
+    return maximum(objective, n, sizes, ties=ties, method=method_for(method, n), **options)

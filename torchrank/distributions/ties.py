@@ -135,17 +135,20 @@ def _subset(log_x: Tensor, offered: Tensor, size: int) -> Tensor:
 
 
 class TiedObjective:
-    """Log-likelihood of logits ``(n,)`` and logarithms of tie parameters behind them, and a prior of the logits."""
+    """Log-likelihood of logits ``(n,)`` and logarithms of tie parameters behind them, and a prior of the logits.
 
-    def __init__(self, lists: ChoiceLists, prior: LogPrior | None) -> None:
+    ``sizes`` are those of ties that have a parameter; None means those of the lists.
+    """
+
+    def __init__(self, lists: ChoiceLists, prior: LogPrior | None, sizes: Tensor | None = None) -> None:
         self.n, self.prior = lists.n_items, prior
         self.blocks = [*_blocks(lists)]
         none = lists.items.new_zeros(0)
-        sizes = torch.cat([none, *(choices.size[choices.starts] for choices, _ in self.blocks)]).unique()
-        self.sizes = sizes[sizes > 1]
+        own = torch.cat([none, *(choices.size[choices.starts] for choices, _ in self.blocks)]).unique()
+        self.sizes = own[own > 1] if sizes is None else sizes
         self.level = None
         if prior is None or not prior.fixes_level:
-            self.level = (torch.arange(self.n + len(self.sizes), device=sizes.device) < self.n).double()
+            self.level = (torch.arange(self.n + len(self.sizes), device=own.device) < self.n).double()
 
     def at(self, parameters: Tensor) -> "TiedPoint":
         """Evaluate it at logits."""

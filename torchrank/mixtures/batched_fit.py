@@ -93,7 +93,7 @@ def fit_in_batches(
     with passes, quietly():
         facts = passes.facts(generator, _SAMPLE)
         keeper = Checkpoint(checkpoint, plan | {"rows": facts.fingerprint}, passes.group)
-        run = Extrapolation(1, facts.sample.weights.device, extrapolated_statistics)
+        run = Extrapolation(1, passes.first.ranks.device, extrapolated_statistics)
         kept = keeper.load(generator)
         if kept is None:
             if isinstance(init, str):

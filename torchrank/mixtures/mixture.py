@@ -22,6 +22,7 @@ from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.batches import Batches, as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
+from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 
 CRITERIA = ("bic", "aic")
 
@@ -40,7 +41,7 @@ class Rows(NamedTuple):
 
 
 @isolated
-@shares_arguments(ARGUMENTS)
+@shares_arguments(ARGUMENTS, OF_BATCHES)
 class Mixture(GrowingBuffers, ABC):
     r"""A mixture :math:`f(x) = \sum_j p_j f_j(x)`, trained by expectation-maximization or by gradients.
 

@@ -18,9 +18,8 @@ from torchrank.rankings.fingerprint import Fingerprint
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.names import check_same_items
 from torchrank.rankings.prepared import Rankings, joined, weights_said
+from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.validate import as_weights
-
-SAMPLE = 16_384  # rows that a fit of batches starts from
 
 
 class Additive(Protocol):
@@ -42,7 +41,7 @@ Statistics = TypeVar("Statistics", bound=Additive)
 class Chunk:
     """The rows of a batch, checked."""
 
-    rankings: Rankings  # (r, n)
+    rankings: Any  # (r, n), Rankings, or SparseRankings where a fit asks for them
     weights: Tensor  # (r,) float64
     features: Tensor | None = None  # (r, d), of rows that have some
 
@@ -67,7 +66,38 @@ class Facts:
     n_rows: int
     weight: float  # sum over rows
     fingerprint: str  # of the rows, whatever their order and batches
-    sample: Chunk  # some of those that count
+    _sample: "_Sample"
+
+    @property
+    def sample(self) -> Chunk:
+        """Some of the rows that count."""
+        return self._sample.rows()
+
+
+class _Sample:
+    """So many of the rows that count, each as likely as any other: those of the smallest of drawn numbers."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size, self.draw = size, np.random.default_rng(seed)
+        self.keys, self.kept = torch.zeros(0, dtype=torch.float64), None
+
+    def add(self, chunk: Chunk) -> None:
+        """Let the rows of a batch in."""
+        if self.size == 0:
+            return
+        drawn = torch.from_numpy(self.draw.random(len(chunk.weights)))
+        drawn = torch.cat([self.keys, torch.where(chunk.weights.cpu() > 0, drawn, torch.inf)])
+        best = drawn.argsort(stable=True)[: self.size]
+        best = best[drawn[best].isfinite()]
+        old, new = best[best < len(self.keys)], best[best >= len(self.keys)]
+        rows = chunk.take(new - len(self.keys))
+        self.kept = rows if self.kept is None else self.kept.take(old).and_also(rows)
+        self.keys = drawn[torch.cat([old, new])]
+
+    def rows(self) -> Chunk:
+        """In an order that batches do not change."""
+        assert self.kept is not None
+        return self.kept.take(self.keys.argsort(stable=True))
 
 
 class Passes:
@@ -87,10 +117,10 @@ class Passes:
         check_group(group)
         self.batches, self.read, self.group = batches, read, group
         self.bar: tqdm[Any] = tqdm(desc=title, unit="row", unit_scale=True, disable=not progress)
-        self._first: Rankings | None = None
+        self._first: Any = None
 
     @property
-    def first(self) -> Rankings:
+    def first(self) -> Any:
         """The first batch that was read, for what all have in common."""
         assert self._first is not None, "nothing was read yet"
         return self._first
@@ -111,33 +141,25 @@ class Passes:
                 raise ValueError("there is no batch for this process; pass smaller batches, or use fewer processes")
         return found.over(self.group)
 
-    def facts(self, generator: torch.Generator | None, size: int = SAMPLE) -> Facts:
+    def facts(self, generator: torch.Generator | None = None, size: int = 0) -> Facts:
         """The first pass, in which every process reads all batches: what there is, and a sample of rows that count.
 
         Raises:
             ValueError: no rows, or none that counts; processes that read different rows; and as :meth:`total`.
         """
-        draw = np.random.default_rng(told(seed_of(generator), self.group)[0])
+        sample = _Sample(size, told(seed_of(generator) if size else 0, self.group)[0])
         n_rows, weight, fingerprint = 0, 0.0, Fingerprint()
-        keys, sample = torch.zeros(0, dtype=torch.float64), None
         with together(self.group):
             for chunk in self.all_chunks():
                 n_rows, weight = n_rows + len(chunk.weights), weight + float(chunk.weights.sum())
-                fingerprint.add(chunk.rankings.ranks, chunk.weights, chunk.features)
-                drawn = torch.from_numpy(draw.random(len(chunk.weights)))
-                drawn = torch.cat([keys, torch.where(chunk.weights.cpu() > 0, drawn, torch.inf)])
-                best = drawn.argsort(stable=True)[:size]
-                best = best[drawn[best].isfinite()]
-                new = chunk.take(best[best >= len(keys)] - len(keys))
-                old = best[best < len(keys)]
-                keys = drawn[torch.cat([old, best[best >= len(keys)]])]
-                sample = new if sample is None else sample.take(old).and_also(new)
-            if sample is None:
+                fingerprint.add(chunk.rankings, chunk.weights, chunk.features)
+                sample.add(chunk)
+            if n_rows == 0:
                 raise ValueError("the batches have no rows; at least one is needed")
-            if len(keys) == 0:
+            if weight == 0:
                 raise ValueError("weights add up to 0; at least one ranking needs a positive weight")
-        refuse_different({"rows": fingerprint.text(), "items": sample.rankings.shape[1]}, self.group)
-        return Facts(n_rows, weight, fingerprint.text(), sample.take(keys.argsort(stable=True)))
+        refuse_different({"rows": fingerprint.text(), "items": self.first.shape[1]}, self.group)
+        return Facts(n_rows, weight, fingerprint.text(), sample)
 
     def all_chunks(self) -> Iterator[Chunk]:
         """All batches, in every process, but for empty ones."""
@@ -167,7 +189,7 @@ class Passes:
                 yield chunk
             self.bar.update(len(chunk.weights))
 
-    def _check_alike(self, rankings: Rankings) -> None:
+    def _check_alike(self, rankings: Any) -> None:
         if self._first is None:
             self._first = rankings
         check_same_items(self._first.origin.items, rankings.origin.items, "the first batch", "this one")
@@ -185,13 +207,22 @@ def read_rankings(X: Any, weights: Any, *, missing: Missing, remedy: str, legal:
     rankings = as_rankings(X, missing=missing, remedy=remedy, legal=legal)
     if rankings.ndim != 2:
         raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix")
+    return Chunk(rankings.known(), weights_of(X, weights, rankings))
+
+
+def weights_of(X: Any, weights: Any, rankings: Rankings | SparseRankings) -> Tensor:
+    """The weights ``(r,)`` of a batch ``X``, which may all be 0; ones where there are none.
+
+    Raises:
+        ValueError, TypeError: as :func:`read_rankings`.
+    """
     said = weights_said(X, weights)
-    own = rankings.ranks.new_ones(len(rankings), dtype=torch.float64)
-    if said is not None and len(rankings):
-        own = as_weights(said, rankings, all_may_be_zero=True)
-        if own.ndim != 1:
-            raise ValueError(f"weights has shape {tuple(own.shape)}; expected ({len(rankings)},)")
-    return Chunk(rankings.known(), own)
+    if said is None or not len(rankings):
+        return rankings.ranks.new_ones(len(rankings), dtype=torch.float64)
+    own = as_weights(said, rankings, all_may_be_zero=True)
+    if own.ndim != 1:
+        raise ValueError(f"weights has shape {tuple(own.shape)}; expected ({len(rankings)},)")
+    return own
 
 
 @contextmanager
