@@ -12,19 +12,15 @@ from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry, means, rounding_of
 from torchrank.clustering.lloyd import KMeansFit, check_clustering, labels_of_all, lloyd, nearest_centers, start_labels
 from torchrank.clustering.points import (
-    Kernel,
-    as_points,
-    check_kernel,
     explicit_features,
     given_diagonal,
-    gram,
     kernel_diagonal,
     rows_against_training,
-    scores_of_points,
     training_gram,
     training_points,
 )
-from torchrank.clustering.state import GrowingBuffers
+from torchrank.kernels.points import Kernel, as_points, check_kernel, gram, scores_of_points
+from torchrank.linalg.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double
 from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.isolation import isolated
