@@ -18,24 +18,25 @@ from torchrank.storage import BlockFolder
 def into(
     out: Any, stream: PairStream, arguments: dict[str, Any], *, resume: bool, title: str, progress: bool
 ) -> Matrix:
-    """The matrix of a stream in ``out``: an array, which is filled, or the name of a file for NumPy.
+    """The matrix of a stream in ``out``: an array, which is filled, or a name on disk.
 
     ``arguments`` are those that decide what the matrix is, beside those in the stream, for a file's plan.
 
     Raises:
         TypeError: something else, or a dtype that NumPy lacks.
-        ValueError: an array of another shape or dtype, a name that does not end in .npy, ``resume`` without a file, and
-            what :class:`torchrank.storage.BlockFolder` refuses.
-        OSError: the disk is full, or the file is there.
+        ValueError: an array of another shape or dtype, ``resume`` without a name, and what
+            :class:`torchrank.storage.BlockFolder` refuses.
+        ImportError: a name that ends in .zarr, and no zarr.
+        OSError: the disk is full, or the name is there.
     """
     if isinstance(out, (str, os.PathLike)):
         return _into_file(Path(out), stream, arguments, resume=resume, title=title, progress=progress)
     if not isinstance(out, (np.ndarray, Tensor)):
         raise TypeError(
-            f"out is {type(out).__name__}; expected the name of a file that ends in .npy, an array or a tensor"
+            f"out is {type(out).__name__}; expected a name that ends in .npy or .zarr, an array or a tensor"
         )
     if resume:
-        raise ValueError("resume=True goes on with the blocks of a file; out is an array")
+        raise ValueError("resume=True goes on with blocks on disk; out is an array")
     dtype = out.dtype if isinstance(out, Tensor) else _torch_dtype(out)
     if tuple(out.shape) != stream.shape or dtype != stream.dtype:
         raise ValueError(
@@ -58,9 +59,7 @@ def refuse_without_out(block: int | None, resume: bool) -> None:
 
 def _into_file(
     path: Path, stream: PairStream, arguments: dict[str, Any], *, resume: bool, title: str, progress: bool
-) -> np.ndarray:
-    if path.suffix != ".npy":
-        raise ValueError(f"out={str(path)!r} does not end in .npy; expected the name of a file for NumPy")
+) -> Any:
     folder = BlockFolder(path, _plan(stream, arguments), resume=bool(resume))
     parts = stream.parts()
     if not folder.done:
