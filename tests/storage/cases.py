@@ -15,6 +15,8 @@ MATRICES = {
     "float32": lambda **out: tr.kendall_gram(torch.from_numpy(X).float(), **out),
     "pairwise": lambda **out: tr.kendall_gram(PARTIAL, missing="pairwise", min_common=3, shrink=2.0, **out),
     "distance": lambda **out: tr.kendall_distance(X, tie_penalty=0.5, **out),
+    "smoothed, sweep": lambda **out: tr.smoothed_kendall_gram(X, window=1.5, method="sweep", **out),
+    "smoothed, sweep, two sides": lambda **out: tr.smoothed_kendall_gram(X, Y, window=0.3, method="sweep", **out),
     "Mallows": lambda **out: tr.mallows_gram(X, Y, lam=0.2, normalize=True, **out),
 }
 

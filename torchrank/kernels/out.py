@@ -1,6 +1,5 @@
 """Whole matrices over all pairs, block by block into an array or onto the disk."""
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,13 @@ import torch
 from torch import Tensor
 
 from torchrank._version import __version__
-from torchrank.kernels.pair_stream import PairStream
+from torchrank.kernels.block_stream import BlockStream
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.storage import BlockFolder
 
 
-def into(
-    out: Any, stream: PairStream, arguments: dict[str, Any], *, resume: bool, title: str, progress: bool
-) -> Matrix:
+def into(out: Any, stream: BlockStream, *, resume: bool, title: str, progress: bool) -> Matrix:
     """The matrix of a stream in ``out``: an array, which is filled, or a name on disk.
-
-    ``arguments`` are those that decide what the matrix is, beside those in the stream, for a file's plan.
 
     Raises:
         TypeError: something else, or a dtype that NumPy lacks.
@@ -30,7 +25,7 @@ def into(
         OSError: the disk is full, or the name is there.
     """
     if isinstance(out, (str, os.PathLike)):
-        return _into_file(Path(out), stream, arguments, resume=resume, title=title, progress=progress)
+        return _into_file(Path(out), stream, resume=resume, title=title, progress=progress)
     if not isinstance(out, (np.ndarray, Tensor)):
         raise TypeError(
             f"out is {type(out).__name__}; expected a name that ends in .npy or .zarr, an array or a tensor"
@@ -57,10 +52,8 @@ def refuse_without_out(block: int | None, resume: bool) -> None:
         raise ValueError(f"{'resume' if resume else 'block'} is for matrices that are written to out; pass out= too")
 
 
-def _into_file(
-    path: Path, stream: PairStream, arguments: dict[str, Any], *, resume: bool, title: str, progress: bool
-) -> Any:
-    folder = BlockFolder(path, _plan(stream, arguments), resume=bool(resume))
+def _into_file(path: Path, stream: BlockStream, *, resume: bool, title: str, progress: bool) -> Any:
+    folder = BlockFolder(path, _plan(stream), resume=bool(resume))
     parts = stream.parts()
     if not folder.done:
         for part, block in stream.run(title, progress, folder.missing(parts)):
@@ -68,30 +61,14 @@ def _into_file(
     return folder.finish(parts)
 
 
-def _plan(stream: PairStream, arguments: dict[str, Any]) -> dict[str, Any]:
-    quantity = {key: value if value == value else "NaN" for key, value in stream.quantity._asdict().items()}
+def _plan(stream: BlockStream) -> dict[str, Any]:
     return {
         "torchrank": __version__,
         "shape": list(stream.shape),
         "block": stream.block,
         "dtype": to_numpy(torch.empty(0, dtype=stream.dtype)).dtype.str,
-        "arguments": quantity | arguments,
-        "input": _digest(stream),
+        **stream.identity(),
     }
-
-
-def _digest(stream: PairStream) -> str:
-    """Of what is known of the rankings on both sides."""
-    found = hashlib.sha256()
-    for side in stream.pair.sides():
-        dense: Any = side
-        parts = [dense.starts, dense.items, dense.ranks] if hasattr(dense, "starts") else [dense.ranks]
-        parts += [] if dense.meaning.topk is None else [dense.meaning.topk]
-        found.update(dense.meaning.word.encode())
-        for part in parts:
-            found.update(repr((tuple(part.shape), str(part.dtype))).encode())
-            found.update(np.ascontiguousarray(to_numpy(part)).data)
-    return found.hexdigest()
 
 
 def _torch_dtype(out: np.ndarray) -> torch.dtype:
