@@ -14,7 +14,7 @@ MODULES = (
     "benchmarks.preferences",
     *(
         f"benchmarks.ops.{name}"
-        for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed", "sparse", "stream")
+        for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed", "sparse", "stream", "landmarks")
     ),
 )
 

@@ -25,6 +25,7 @@ from torchrank.distributions import Mallows, PlackettLuce, PlackettLuceRegressio
 from torchrank.evidence import Evidence
 from torchrank.kernels import (
     KendallKernel,
+    LandmarkFeatures,
     MallowsKernel,
     MultivariateKernel,
     PairCounts,
@@ -88,6 +89,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "KernelMallowsMixture",
     "KroneckerEigh",
     "KroneckerRLS",
+    "LandmarkFeatures",
     "MMPL",
     "Mallows",
     "MallowsKernel",

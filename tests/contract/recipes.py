@@ -31,6 +31,18 @@ def module(make: Any, *what: str) -> Any:
     return call
 
 
+def landmark_products(n_landmarks: int) -> Any:
+    """Products of features, which are the kernel where all different rows are landmarks."""
+
+    def call(X: Any, w: Any = None) -> Any:
+        model = tr.LandmarkFeatures(tr.KendallKernel(), n_landmarks)
+        model.fit(X, w, generator=seeded())
+        features = model(X)
+        return features @ features.T
+
+    return call
+
+
 def fitted(make: Any, *what: str, clusters: bool = False) -> Any:
     """Fit an estimator and give what it says of X."""
 

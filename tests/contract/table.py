@@ -18,6 +18,7 @@ from tests.contract.recipes import (
     in_reverse,
     kronecker_scores,
     label_ranker,
+    landmark_products,
     module,
     pair_kernel_products,
     parts,
@@ -210,6 +211,10 @@ CALLS: dict[str, Call] = {
         ("mm",),
         pointwise=True,
         derivative="refused",
+    ),
+    "LandmarkFeatures": Call(landmark_products(6), {"X": TIED, "w": WEIGHTS}, ("mm",)),
+    "LandmarkFeatures of some rows": Call(
+        landmark_products(3), {"X": TIED, "w": WEIGHTS}, ("mm",), items=False, half=False
     ),
     # conversions
     "from_orders": Call(lambda z: tr.from_orders(z, 5), {"z": np.argsort(-TOTAL)}, ("mn",), pointwise=True),
@@ -421,6 +426,12 @@ CALLS: dict[str, Call] = {
 
 ESTIMATORS: dict[str, Call] = {
     "KendallFeatures": Call(fitted(estimators.KendallFeatures, "transform"), {"X": TIED}, ("mp",)),
+    "LandmarkFeatures": Call(
+        fitted(lambda: estimators.LandmarkFeatures(n_landmarks=6, random_state=0), "transform"),
+        {"X": TIED, "w": WEIGHTS},
+        ("mp",),
+        items=False,
+    ),
     "KernelKMeans": Call(
         fitted(lambda: estimators.KernelKMeans(2, random_state=0), "predict", clusters=True),
         {"X": TIED, "w": WEIGHTS},

@@ -158,6 +158,8 @@ CASES = [
         {"tol": [1e-8, 1e-4]},
         scale=True,
     ),
+    Case(estimators.LandmarkFeatures(n_landmarks=8, **_SEEDED), classes, {"n_landmarks": [4, 8]}, learner=LinearSVC()),
+    Case(estimators.LandmarkFeatures(torchrank.MallowsKernel(), 8, **_SEEDED), classes, _MALLOWS, learner=LinearSVC()),
     Case(
         estimators.MMPL(2, 3, settings=EMSettings(n_updates=2000), **_SEEDED),
         labels,

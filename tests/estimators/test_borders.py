@@ -15,6 +15,7 @@ from torchrank.estimators import (
     KendallFeatures,
     KernelKMeans,
     KroneckerRLS,
+    LandmarkFeatures,
     MallowsMixture,
     RankTree,
 )
@@ -58,6 +59,7 @@ def rankings(m, n):
     ("model", "methods"),
     [
         (KendallFeatures(), ("transform", "get_feature_names_out")),
+        (LandmarkFeatures(n_landmarks=5, random_state=0), ("transform", "get_feature_names_out")),
         (MallowsMixture(2, random_state=0), ("predict", "predict_proba", "score_samples", "score", "bic")),
         (KernelKMeans(2, random_state=0), ("predict",)),
         (AllPairsMajorityVote(), ("predict", "decision_function")),

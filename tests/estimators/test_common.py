@@ -178,7 +178,10 @@ def test_ctrl_c_at_a_progress_bar(monkeypatch):
         model.predict(X)
 
 
-SILENT = {"GramNormalizer", "KMeansRank", "KendallFeatures", "NaiveKMeans", "OneRank", "PlackettLuceRegression"}
+SILENT = {
+    *("GramNormalizer", "KMeansRank", "KendallFeatures", "LandmarkFeatures", "NaiveKMeans", "OneRank"),
+    "PlackettLuceRegression",
+}
 
 
 @every_case

@@ -148,7 +148,9 @@ def test_weights_are_refused_where_they_would_be_lost(model):
     assert outputs(whole, data.scores).keys() == outputs(clone(model).fit(samples()), samples()).keys()
 
 
-@pytest.mark.parametrize("model", [estimators.TSPSelector(2), estimators.KendallFeatures()])
+@by_name(
+    [estimators.TSPSelector(2), estimators.KendallFeatures(), estimators.LandmarkFeatures(None, 8, random_state=0)]
+)
 def test_features_of_a_data_set(model):
     data, (_, y) = samples(), classes()
     found, expected = clone(model).fit(data), clone(model).fit(frame(data), y)

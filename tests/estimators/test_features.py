@@ -7,8 +7,9 @@ pytest.importorskip("pandas")
 import pandas as pd
 from sklearn.svm import SVC, LinearSVC
 
-from torchrank import KendallKernel, kendall_features
-from torchrank.estimators import KendallFeatures
+import torchrank.datasets
+from torchrank import KendallKernel, MallowsKernel, kendall_features, mallows_gram
+from torchrank.estimators import KendallFeatures, LandmarkFeatures
 
 VOTES = pd.DataFrame([[3.0, 1.0, 2.0], [1.0, 1.0, 5.0]], columns=["soup", "salad", "cake"])
 
@@ -52,3 +53,49 @@ def test_refuses():
         KendallFeatures().fit(VOTES[["soup"]])
     with pytest.raises(ValueError, match=r"X has NaN .* at row 0, item 1"):
         KendallFeatures().fit(VOTES.where(VOTES > 1))
+
+
+def test_landmarks_are_those_of_the_module():
+    X = np.random.default_rng(2).normal(size=(30, 5))
+    kernel = MallowsKernel(lam=0.3)
+    found = LandmarkFeatures(kernel, 8, random_state=0).fit(X)
+    module = torchrank.LandmarkFeatures(kernel, 8)
+    module.load_state_dict(found.model_.state_dict())
+    np.testing.assert_array_equal(found.transform(X), module(X))
+    np.testing.assert_array_equal(found.landmarks_, module.landmarks)
+    np.testing.assert_allclose(
+        found.transform(X) @ found.transform(found.landmarks_).T, mallows_gram(X, found.landmarks_, lam=0.3), atol=1e-12
+    )
+    assert found.transform(X.astype(np.float32)).dtype == np.float32
+    whole = (100 * X).astype(int)
+    assert LandmarkFeatures(kernel, 8).fit(whole).transform(whole).dtype == np.float64
+    far = whole + 2**60
+    np.testing.assert_allclose(
+        found.transform(far), found.transform(whole), atol=1e-6
+    )  # in float32, as torch's integers
+
+
+def test_features_of_landmarks_have_names():
+    table = LandmarkFeatures(None, 2, random_state=0).set_output(transform="pandas").fit_transform(VOTES)
+    assert list(table.columns) == ["landmarkfeatures0", "landmarkfeatures1"]
+    np.testing.assert_allclose(table @ table.T, KendallKernel()(VOTES), atol=1e-12)
+
+
+def test_landmarks_by_weight():
+    X = np.random.default_rng(3).normal(size=(30, 5))
+    weights = np.arange(30) % 3
+    found = LandmarkFeatures(None, 6, random_state=1).fit(X, sample_weight=weights)
+    repeated = LandmarkFeatures(None, 6, random_state=1).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_array_equal(found.landmarks_, repeated.landmarks_)
+    data = torchrank.datasets.RankingData(X, tuple("abcde"), weights=weights.astype(float))
+    np.testing.assert_array_equal(LandmarkFeatures(None, 6, random_state=1).fit(data).landmarks_, found.landmarks_)
+
+
+def test_a_linear_model_on_all_landmarks_is_one_with_the_kernel():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(40, 8)), np.arange(40) % 2
+    X[:, 0] += 2 * y
+    kernel = MallowsKernel(lam=3.0, normalize=True)
+    features = LandmarkFeatures(kernel, 40, random_state=0).fit_transform(X)
+    linear, whole = SVC(kernel="linear").fit(features, y), SVC(kernel="precomputed").fit(kernel(X), y)
+    np.testing.assert_allclose(linear.decision_function(features), whole.decision_function(kernel(X)), atol=1e-9)

@@ -192,6 +192,7 @@ ESTIMATORS = {
     "mixture": lambda X: estimators.MallowsMixture(2, random_state=0).fit(X).predict,
     "pairs": lambda X: estimators.TopScoringPairs().fit(X, LABELS).predict,
     "features": lambda X: estimators.KendallFeatures().fit(X).transform,
+    "landmarks": lambda X: estimators.LandmarkFeatures(n_landmarks=3, random_state=0).fit(X).transform,
     "label ranking": lambda X: estimators.OneRank().fit(X, FRAME).predict,
     "labels": lambda X: lambda Y: estimators.OneRank().fit(FRAME, X).score(FRAME, Y),
 }

@@ -14,37 +14,8 @@ import pytest
 import torch
 
 import torchrank as tr
-from torchrank.storage import block_folder, files
-
-RNG = np.random.default_rng(0)
-X = RNG.integers(0, 5, (37, 8)).astype(float)
-Y = RNG.normal(size=(11, 8))
-PARTIAL = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
-MATRICES = {
-    "kernel": lambda **out: tr.kendall_gram(X, **out),
-    "two sides": lambda **out: tr.kendall_gram(X, Y, **out),
-    "float32": lambda **out: tr.kendall_gram(torch.from_numpy(X).float(), **out),
-    "pairwise": lambda **out: tr.kendall_gram(PARTIAL, missing="pairwise", min_common=3, shrink=2.0, **out),
-    "distance": lambda **out: tr.kendall_distance(X, tie_penalty=0.5, **out),
-    "Mallows": lambda **out: tr.mallows_gram(X, Y, lam=0.2, normalize=True, **out),
-}
-
-
-class Killed(BaseException):
-    """In place of a signal, which no code can catch."""
-
-
-def killed_at(monkeypatch, target, name, call):
-    """Let the call with this number be the last."""
-    original, calls = getattr(target, name), []
-
-    def counted(*arguments, **settings):
-        calls.append(name)
-        if len(calls) == call:
-            raise Killed
-        return original(*arguments, **settings)
-
-    monkeypatch.setattr(target, name, counted)
+from tests.storage.cases import MATRICES, Killed, X, Y, killed_at
+from torchrank.storage import block_folder, files, forms
 
 
 @pytest.mark.parametrize("block", [5, 37, None])
@@ -70,13 +41,13 @@ PLACES = [  # before anything is written, before a rename, after one, and so on 
     (block_folder, "write_block", 4),
     (block_folder, "read_block", 3),
     (block_folder, "read_block", 13),
-    (block_folder, "_reserve", 1),
+    (forms, "_reserve", 1),
     (block_folder, "write_whole", 1),
     (block_folder, "write_whole", 2),
     (block_folder, "sync_folder", 1),
     (block_folder, "sync_folder", 2),
     (block_folder.shutil, "rmtree", 1),
-    (block_folder.np, "load", 1),
+    (forms.np, "load", 1),
 ]
 
 
@@ -177,6 +148,18 @@ def test_blocks_without_a_plan_are_not_trusted(tmp_path):
     np.testing.assert_array_equal(found, tr.kendall_gram(X[::-1].copy()))
 
 
+def test_a_mark_without_a_plan_is_not_trusted(tmp_path):
+    """It is left where the removal of the folder was cut short."""
+    path = interrupted(tmp_path)
+    (tmp_path / "g.npy.blocks" / "plan.json").unlink()
+    (tmp_path / "g.npy.blocks" / "matrix.done").touch()
+    interrupted(tmp_path)
+    path.write_bytes(b"mine")
+    with pytest.raises(FileExistsError, match="is there already, beside unfinished blocks"):
+        MATRICES["kernel"](out=path, block=10, resume=True)
+    assert path.read_bytes() == b"mine"
+
+
 def test_nothing_is_overwritten(tmp_path):
     path = interrupted(tmp_path)
     with pytest.raises(FileExistsError, match="has blocks of an earlier run; pass resume=True"):
@@ -227,11 +210,11 @@ def test_tensors_and_other_ends_of_a_file(tmp_path):
 
 def test_bad_arguments(tmp_path):
     for settings, error, message in (
-        ({"out": str(tmp_path / "g.txt")}, ValueError, r"does not end in \.npy"),
-        ({"out": 3}, TypeError, "out is int; expected the name of a file"),
+        ({"out": str(tmp_path / "g.txt")}, ValueError, r"does not end in \.npy or \.zarr; expected the name of a file"),
+        ({"out": 3}, TypeError, "out is int; expected a name that ends in .npy or .zarr"),
         ({"out": np.empty((3, 3))}, ValueError, r"out has shape \(3, 3\) and dtype float64; expected \(37, 37\)"),
         ({"out": np.empty((37, 37), np.float32)}, ValueError, "and dtype float32; expected"),
-        ({"out": np.empty((37, 37)), "resume": True}, ValueError, "resume=True goes on with the blocks of a file"),
+        ({"out": np.empty((37, 37)), "resume": True}, ValueError, "resume=True goes on with blocks on disk"),
         ({"resume": True}, ValueError, "resume is for matrices that are written to out"),
         ({"block": 5}, ValueError, "block is for matrices that are written to out"),
         ({"out": tmp_path / "g.npy", "block": 0}, ValueError, "block=0 is too small"),

@@ -14,23 +14,18 @@ from torchrank.clustering.batched_fit import KendallCenters, fit_in_batches
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry, means, rounding_of
 from torchrank.clustering.lloyd import KMeansFit, check_clustering, labels_of_all, lloyd, nearest_centers, start_labels
 from torchrank.clustering.points import (
-    CHOOSE_KERNEL,
-    Kernel,
-    as_points,
-    check_kernel,
     explicit_features,
     given_diagonal,
-    gram,
     kernel_diagonal,
     rows_against_training,
-    scores_of_points,
     training_gram,
     training_points,
 )
 from torchrank.clustering.soft_clusters import SoftClusters
-from torchrank.clustering.state import GrowingBuffers
 from torchrank.kernels.kendall import kendall_features
 from torchrank.kernels.modules import KendallKernel
+from torchrank.kernels.points import CHOOSE_KERNEL, Kernel, as_points, check_kernel, gram, scores_of_points
+from torchrank.linalg.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double
 from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group

@@ -13,8 +13,8 @@ from tqdm import tqdm
 from torchrank._progress import show_starts, starts_bar
 from torchrank._repr import short_repr
 from torchrank._warnings import warn, warn_not_converged
-from torchrank.clustering.points import Groups
 from torchrank.evidence import Evidence
+from torchrank.kernels.points import Groups
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.validate import check_choice, check_count, check_generator
 

@@ -1,88 +1,24 @@
-"""Rankings as points of a kernel's feature space: distinct rows, checked Gram matrices, explicit features."""
+"""What is fitted to points of a kernel's feature space: checked Gram matrices, explicit features, diagonals."""
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from torchrank.kernels.kendall import kendall_features
-from torchrank.kernels.modules import KendallKernel, MallowsKernel, SmoothedKendallKernel
+from torchrank.kernels.modules import KendallKernel, SmoothedKendallKernel
+from torchrank.kernels.points import Groups, Kernel, Points, as_points, gram, grouped, row_weights
 from torchrank.kernels.smoothed import smoothed_features
-from torchrank.linalg.precision import kernel_values
 from torchrank.linalg.symmetric import as_double, check_psd, check_symmetric
-from torchrank.ops.checks import complete_scores
-from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
-from torchrank.rankings.distinct import distinct_rows
 from torchrank.rankings.missing import PARTIAL
 from torchrank.rankings.names import check_same_rows
 from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.prepared import Rankings, weights_said
-from torchrank.rankings.ties import sortable
-from torchrank.rankings.validate import Scores, as_gram, as_scores, as_weights
+from torchrank.rankings.validate import Scores, as_gram
 from torchrank.rankings.weights import in_own_unit
 
-Kernel: TypeAlias = nn.Module | Callable[..., Matrix] | str
-Points: TypeAlias = Tensor | Rankings  # scores, or rankings where only their order counts
 _DIAGONAL_BLOCK = 64
-CHOOSE_KERNEL = "choose a kernel that takes unranked items, such as kernel=KendallKernel(missing='topk')"
-
-
-def check_kernel(kernel: Kernel | None) -> Kernel:
-    """The kernel to use; None means the Kendall kernel.
-
-    Raises:
-        TypeError: neither a kernel nor "precomputed".
-    """
-    if kernel is None:
-        return KendallKernel()
-    if kernel != "precomputed" and not callable(kernel):
-        raise TypeError(f"kernel={kernel!r} is not a kernel; pass a kernel module, a function or 'precomputed'")
-    return kernel
-
-
-def as_points(kernel: Kernel, X: Scores, name: str = "X") -> tuple[Points, Tensor, Origin]:
-    """``X`` as the kernel takes it, ranked once and for all where only the order of scores counts.
-
-    Returns:
-        Rankings or scores ``(m, n)``; rows ``(m, q)`` that are equal where the kernel cannot tell scores apart; and
-        where ``X`` came from.
-
-    Raises:
-        ValueError: more than one matrix; unranked items that the kernel refuses, by the row where they are, since the
-            kernel sees rows in another order.
-        TypeError: scores that are not real numbers.
-    """
-    if isinstance(kernel, (KendallKernel, MallowsKernel)):
-        rankings = as_rankings(X, name, missing=kernel.missing, remedy=CHOOSE_KERNEL)
-        _check_matrix(rankings.ranks, name)
-        return rankings.in_float64(), rankings.ranks, rankings.origin
-    smoothed = isinstance(kernel, SmoothedKendallKernel)
-    scores, origin = as_scores(X, name, ordinal=not smoothed)
-    scores = _check_matrix(scores.detach(), name)
-    if smoothed:
-        complete_scores(scores.to(torch.promote_types(scores.dtype, torch.float32)), name)
-    return scores, sortable(scores), origin
-
-
-def _check_matrix(scores: Tensor, name: str) -> Tensor:
-    if scores.ndim != 2:
-        raise ValueError(f"{name} has shape {tuple(scores.shape)}; expected one matrix")
-    return scores
-
-
-def scores_of_points(points: Points) -> Tensor:
-    """Points as scores, to be kept in a model's state."""
-    return points.as_scores() if isinstance(points, Rankings) else points
-
-
-def gram(kernel: Kernel, X: Points, Y: Points | None = None) -> Tensor:
-    """The Gram matrix of a kernel module or function as a tensor."""
-    assert not isinstance(kernel, str)
-    if Y is None or isinstance(X, Rankings) or isinstance(Y, Rankings):
-        return as_tensor(kernel(X, Y), "the kernel's values")[0]
-    return as_tensor(kernel_values(kernel, X, Y), "the kernel's values")[0]
 
 
 def training_gram(kernel: Kernel, points: Points) -> Tensor:
@@ -109,25 +45,6 @@ def given_diagonal(diagonal: Matrix, rows: Tensor) -> Tensor:
     if own.shape != rows.shape[:1]:
         raise ValueError(f"diagonal has shape {tuple(own.shape)}; expected ({len(rows)},), k(x, x) of every row")
     return as_double(own).to(rows.device)
-
-
-class Groups(NamedTuple):
-    """Which of m rows are the u points that a model is fitted to."""
-
-    first: Tensor  # (u,) the first row of each group of equal ones
-    weights: Tensor  # (u,) float64, sums over the groups, in a unit of their own
-    counted: Tensor  # (m,) bool: which rows take part
-    inverse: Tensor  # group of each row that takes part
-    unit: float  # times ``weights`` are the caller's
-
-
-def grouped(rows: Tensor, counts: Tensor) -> Groups:
-    """Equal rows ``(m, q)`` as one point; rows whose weight ``(m,)`` is 0 take no part."""
-    weights, unit = in_own_unit(counts)
-    counted = counts > 0
-    distinct = distinct_rows(rows[counted])
-    first = counted.nonzero()[:, 0][distinct.first]
-    return Groups(first, distinct.total(weights[counted]), counted, distinct.inverse, float(unit))
 
 
 def weights_of_new(weights: Matrix | None, rows: Tensor) -> Tensor:
@@ -164,14 +81,6 @@ def training_points(kernel: Kernel, X: Scores, weights: Matrix | None) -> Traini
     points, rows, origin = as_points(kernel, X)
     groups = grouped(rows, row_weights(weights_said(X, weights), rows))
     return TrainingPoints(points[groups.first], groups, points, origin)
-
-
-def row_weights(weights: Matrix | None, rows: Tensor) -> Tensor:
-    """Weights ``(m,)`` float64 of the rows of one matrix; see :func:`torchrank.rankings.validate.as_weights`."""
-    checked = as_weights(weights, rows)
-    if checked.ndim != 1:
-        raise ValueError(f"weights has shape {tuple(checked.shape)}; expected ({len(rows)},)")
-    return checked
 
 
 def explicit_features(kernel: Kernel, X: Points) -> Tensor | None:

@@ -22,8 +22,8 @@ from torchrank.clustering.lloyd import (
     shares_of,
     start_labels,
 )
-from torchrank.clustering.points import grouped, row_weights
-from torchrank.clustering.state import GrowingBuffers
+from torchrank.kernels.points import grouped, row_weights
+from torchrank.linalg.state import GrowingBuffers
 from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix

@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from torchrank.clustering.points import Kernel, gram, rows_against_training
+from torchrank.clustering.points import rows_against_training
+from torchrank.kernels.points import Kernel, gram
 from torchrank.linalg.symmetric import as_double
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated

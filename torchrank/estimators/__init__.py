@@ -8,7 +8,7 @@ except ModuleNotFoundError as _error:
 from torchrank.estimators.classification import AllPairsMajorityVote, TopScoringPairs, TSPSelector
 from torchrank.estimators.classification_kernels import GramNormalizer, KernelFisherDiscriminant
 from torchrank.estimators.clustering import KernelKMeans, RankingKMeans
-from torchrank.estimators.features import KendallFeatures
+from torchrank.estimators.features import KendallFeatures, LandmarkFeatures
 from torchrank.estimators.kronecker import KroneckerRLS
 from torchrank.estimators.kronecker_cv import KroneckerRLSCV
 from torchrank.estimators.label_ranking_baselines import KMeansRank, NaiveKMeans, OneRank
@@ -29,6 +29,7 @@ __all__ = [
     "KernelMallowsMixture",
     "KroneckerRLS",
     "KroneckerRLSCV",
+    "LandmarkFeatures",
     "MallowsMixture",
     "NaiveKMeans",
     "OneRank",

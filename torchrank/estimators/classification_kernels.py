@@ -12,7 +12,6 @@ from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
-from torchrank.clustering.points import CHOOSE_KERNEL
 from torchrank.estimators.border import check_features, check_precomputed, check_scores, takes_unranked
 from torchrank.estimators.classification import DecisionMixin, encode_classes
 from torchrank.estimators.data_sets import refuse_data_set, refuse_weights
@@ -21,6 +20,7 @@ from torchrank.estimators.named_kernels import named_kernel
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.modules import RankKernel
 from torchrank.kernels.normalize import center_gram, normalize_gram
+from torchrank.kernels.points import CHOOSE_KERNEL
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated

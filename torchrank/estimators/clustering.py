@@ -15,7 +15,6 @@ from torch import Tensor
 
 from torchrank import clustering
 from torchrank._docs import shares_arguments
-from torchrank.clustering.points import CHOOSE_KERNEL
 from torchrank.estimators.border import check_precomputed, check_scores, takes_unranked
 from torchrank.estimators.data_sets import refuse_data_set, weights_of
 from torchrank.estimators.fitting import (
@@ -26,6 +25,7 @@ from torchrank.estimators.fitting import (
     module_on_device,
     on_device,
 )
+from torchrank.kernels.points import CHOOSE_KERNEL
 from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels

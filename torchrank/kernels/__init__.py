@@ -2,6 +2,7 @@
 
 from torchrank.kernels.diffusion import diffusion_gram
 from torchrank.kernels.kendall import PairCounts, kendall_distance, kendall_features, kendall_gram, pair_counts
+from torchrank.kernels.landmarks import LandmarkFeatures
 from torchrank.kernels.long_lists import partial_kendall_gram
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.kernels.modules import (
@@ -21,6 +22,7 @@ from torchrank.kernels.weighted import pair_weights, weighted_kendall_gram
 
 __all__ = [
     "KendallKernel",
+    "LandmarkFeatures",
     "MallowsKernel",
     "MultivariateKernel",
     "PairCounts",

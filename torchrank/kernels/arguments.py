@@ -32,10 +32,11 @@ bytes of memory to use at most beside inputs, their ranks and results.""",
     "progress": """\
 show a progress bar.""",
     "out": """\
-where the result is to be, for matrices that are larger than memory: the name of a file that ends in ".npy", or an array
-or tensor of its shape and dtype, which is filled. A file is made block by block, in the folder of its name and
-".blocks", and comes back as an array that reads it from the disk. A run may be killed at any moment: what is finished
-stays. Without names of rows; both sides are matrices without batch dimensions.""",
+where the result is to be, for matrices that are larger than memory: the name of a file that ends in ".npy", or of a
+folder that ends in ".zarr" (with the package zarr, one chunk a block), or an array or tensor of its shape and dtype,
+which is filled. Files are made block by block, in the folder of the name and ".blocks", and come back as an array that
+reads from the disk. A run may be killed at any moment: what is finished stays. Without names of rows; both sides are
+matrices without batch dimensions.""",
     "out_block": """\
 rows and columns of a block of ``out``; None takes as many as fit in ``workspace``.""",
     "resume": """\

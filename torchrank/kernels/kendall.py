@@ -105,7 +105,7 @@ def kendall_gram(
     quantity = kernel_quantity(pair, variant, min_common, fill_value, shrink)
     if out is not None:
         stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
-        return into(out, stream, {}, resume=resume, title="kendall_gram", progress=bool(progress))
+        return into(out, stream, resume=resume, title="kendall_gram", progress=bool(progress))
     refuse_without_out(block, resume)
     return pair.origin.gram(
         all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
@@ -215,7 +215,7 @@ def kendall_distance(
     quantity = Quantity("distance", as_float(tie_penalty), bool(normalize), **demands)
     if out is not None:
         stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
-        return into(out, stream, {}, resume=resume, title="kendall_distance", progress=bool(progress))
+        return into(out, stream, resume=resume, title="kendall_distance", progress=bool(progress))
     refuse_without_out(block, resume)
     return pair.origin.gram(
         all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None

@@ -86,8 +86,7 @@ def mallows_gram(
         if not direct:
             raise ValueError("lam is not one number without a gradient, which out takes; leave out away")
         stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace, lam=concentration)
-        lams = {"lam": float(concentration)}
-        return into(out, stream, lams, resume=resume, title="mallows_gram", progress=bool(progress))
+        return into(out, stream, resume=resume, title="mallows_gram", progress=bool(progress))
     refuse_without_out(block, resume)
     result = all_pairs(
         pair,

@@ -1,6 +1,5 @@
 """Whole matrices over all pairs, block by block into an array or onto the disk."""
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -10,32 +9,29 @@ import torch
 from torch import Tensor
 
 from torchrank._version import __version__
-from torchrank.kernels.pair_stream import PairStream
+from torchrank.kernels.block_stream import BlockStream
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.storage import BlockFolder
 
 
-def into(
-    out: Any, stream: PairStream, arguments: dict[str, Any], *, resume: bool, title: str, progress: bool
-) -> Matrix:
-    """The matrix of a stream in ``out``: an array, which is filled, or the name of a file for NumPy.
-
-    ``arguments`` are those that decide what the matrix is, beside those in the stream, for a file's plan.
+def into(out: Any, stream: BlockStream, *, resume: bool, title: str, progress: bool) -> Matrix:
+    """The matrix of a stream in ``out``: an array, which is filled, or a name on disk.
 
     Raises:
         TypeError: something else, or a dtype that NumPy lacks.
-        ValueError: an array of another shape or dtype, a name that does not end in .npy, ``resume`` without a file, and
-            what :class:`torchrank.storage.BlockFolder` refuses.
-        OSError: the disk is full, or the file is there.
+        ValueError: an array of another shape or dtype, ``resume`` without a name, and what
+            :class:`torchrank.storage.BlockFolder` refuses.
+        ImportError: a name that ends in .zarr, and no zarr.
+        OSError: the disk is full, or the name is there.
     """
     if isinstance(out, (str, os.PathLike)):
-        return _into_file(Path(out), stream, arguments, resume=resume, title=title, progress=progress)
+        return _into_file(Path(out), stream, resume=resume, title=title, progress=progress)
     if not isinstance(out, (np.ndarray, Tensor)):
         raise TypeError(
-            f"out is {type(out).__name__}; expected the name of a file that ends in .npy, an array or a tensor"
+            f"out is {type(out).__name__}; expected a name that ends in .npy or .zarr, an array or a tensor"
         )
     if resume:
-        raise ValueError("resume=True goes on with the blocks of a file; out is an array")
+        raise ValueError("resume=True goes on with blocks on disk; out is an array")
     dtype = out.dtype if isinstance(out, Tensor) else _torch_dtype(out)
     if tuple(out.shape) != stream.shape or dtype != stream.dtype:
         raise ValueError(
@@ -56,12 +52,8 @@ def refuse_without_out(block: int | None, resume: bool) -> None:
         raise ValueError(f"{'resume' if resume else 'block'} is for matrices that are written to out; pass out= too")
 
 
-def _into_file(
-    path: Path, stream: PairStream, arguments: dict[str, Any], *, resume: bool, title: str, progress: bool
-) -> np.ndarray:
-    if path.suffix != ".npy":
-        raise ValueError(f"out={str(path)!r} does not end in .npy; expected the name of a file for NumPy")
-    folder = BlockFolder(path, _plan(stream, arguments), resume=bool(resume))
+def _into_file(path: Path, stream: BlockStream, *, resume: bool, title: str, progress: bool) -> Any:
+    folder = BlockFolder(path, _plan(stream), resume=bool(resume))
     parts = stream.parts()
     if not folder.done:
         for part, block in stream.run(title, progress, folder.missing(parts)):
@@ -69,30 +61,14 @@ def _into_file(
     return folder.finish(parts)
 
 
-def _plan(stream: PairStream, arguments: dict[str, Any]) -> dict[str, Any]:
-    quantity = {key: value if value == value else "NaN" for key, value in stream.quantity._asdict().items()}
+def _plan(stream: BlockStream) -> dict[str, Any]:
     return {
         "torchrank": __version__,
         "shape": list(stream.shape),
         "block": stream.block,
         "dtype": to_numpy(torch.empty(0, dtype=stream.dtype)).dtype.str,
-        "arguments": quantity | arguments,
-        "input": _digest(stream),
+        **stream.identity(),
     }
-
-
-def _digest(stream: PairStream) -> str:
-    """Of what is known of the rankings on both sides."""
-    found = hashlib.sha256()
-    for side in stream.pair.sides():
-        dense: Any = side
-        parts = [dense.starts, dense.items, dense.ranks] if hasattr(dense, "starts") else [dense.ranks]
-        parts += [] if dense.meaning.topk is None else [dense.meaning.topk]
-        found.update(dense.meaning.word.encode())
-        for part in parts:
-            found.update(repr((tuple(part.shape), str(part.dtype))).encode())
-            found.update(np.ascontiguousarray(to_numpy(part)).data)
-    return found.hexdigest()
 
 
 def _torch_dtype(out: np.ndarray) -> torch.dtype:

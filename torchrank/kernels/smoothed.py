@@ -1,6 +1,7 @@
 """The Kendall kernel of uncertain scores: expected over independent jitters, smooth in the scores and the window."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -8,6 +9,8 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.batches import one_batch
+from torchrank.kernels.out import into, refuse_without_out
+from torchrank.kernels.smoothed_stream import SmoothedStream
 from torchrank.ops.checks import complete_scores, positive_window
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
@@ -39,6 +42,9 @@ def smoothed_kendall_gram(
     method: str = "exact",
     workspace: int = WORKSPACE,
     progress: bool = False,
+    out: Any = None,
+    block: int | None = None,
+    resume: bool = False,
 ) -> Matrix:
     r"""Smoothed Kendall kernel between all score vectors: the Kendall kernel expected over independent jitters.
 
@@ -61,6 +67,11 @@ def smoothed_kendall_gram(
             "reference" is "exact" in plain torch. :func:`monte_carlo_kendall_gram` draws jitters instead.
         workspace: {workspace}
         progress: {progress}
+        out: {out} Products of features are rounded by the shape of a block, so that "exact" gives one call's values
+            but for the last digits, and other ones with other blocks; "sweep" gives the bits of one call.
+        block: {out_block}
+        resume: {resume} For this "exact" and "reference" need the same ``workspace``, version of torch, device and,
+            on a CPU, number of torch's threads, and refuse others; machines of different kinds may round differently.
 
     Returns:
         ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
@@ -95,6 +106,12 @@ def smoothed_kendall_gram(
     dtype = _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
     x = complete_scores(pair.X.to(dtype), "X")
     y = None if pair.Y is None else complete_scores(pair.Y.to(dtype), "Y")
+    if out is not None:
+        stream = SmoothedStream.of(
+            x, y, window=width, noise=noise, method=method, block=block, workspace=workspace, dtype=pair.dtype
+        )
+        return into(out, stream, resume=resume, title="smoothed_kendall_gram", progress=bool(progress))
+    refuse_without_out(block, resume)
     flat_x, flat_y, shape = one_batch(x, y)
     result = smoothed_gram_op(flat_x, flat_y, width, noise, method, workspace, progress)
     return pair.origin.gram(result.reshape(shape).to(pair.dtype), symmetric=pair.Y is None)

@@ -10,20 +10,16 @@ from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import GramGeometry, means
 from torchrank.clustering.points import (
-    Kernel,
-    as_points,
-    check_kernel,
     given_diagonal,
-    gram,
     kernel_diagonal,
     rows_against_training,
-    scores_of_points,
     training_gram,
     training_points,
     ungrouped,
     weights_of_new,
 )
 from torchrank.kernels.modules import KendallKernel
+from torchrank.kernels.points import Kernel, as_points, check_kernel, gram, scores_of_points
 from torchrank.linalg.symmetric import as_double
 from torchrank.mixtures.components import log_shares, warn_of_caps
 from torchrank.mixtures.mixture import Mixture, Rows

@@ -13,8 +13,8 @@ from torchrank._warnings import warn
 from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry
 from torchrank.clustering.lloyd import check_clustering, start_labels
-from torchrank.clustering.points import Groups
-from torchrank.clustering.state import GrowingBuffers
+from torchrank.kernels.points import Groups
+from torchrank.linalg.state import GrowingBuffers
 from torchrank.mixtures.em import MixtureFit, Parameters, em
 from torchrank.mixtures.statistics import MixtureStatistics, memberships, soft_members
 from torchrank.processes import Group

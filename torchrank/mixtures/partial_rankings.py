@@ -5,10 +5,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from torchrank.clustering.points import Groups
 from torchrank.distributions.agreeing import Agreeing, Sums
 from torchrank.distributions.mallows_law import log_partitions
 from torchrank.distributions.partial_rows import partial_rows
+from torchrank.kernels.points import Groups
 from torchrank.mixtures.total_rankings import WHY, check_shape, groups_of_rows, refuse_tied_rows
 from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.missing import Missing

@@ -2,7 +2,8 @@
 
 from torch import Tensor
 
-from torchrank.clustering.points import Groups, grouped, row_weights, ungrouped, weights_of_new
+from torchrank.clustering.points import ungrouped, weights_of_new
+from torchrank.kernels.points import Groups, grouped, row_weights
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.prepared import weights_said

@@ -55,20 +55,36 @@ def _gram(
     x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
 ) -> Tensor:
     width = float(window)
+    method = chosen_method(x, y, width, noise, method)
     dtype, x, y = x.dtype, *_with_room(x, y, width)
-    if method in ("auto", "sweep"):
-        why_not = _why_no_sweep(x, noise)
-        if method == "sweep" and why_not:
-            raise RuntimeError(f"method='sweep' has no engine for this call: {why_not}; use method='exact'")
-        if not why_not:
-            from torchrank.cpu import smoothed_sweep  # numba takes half a second to import
+    if method == "sweep":
+        from torchrank.cpu import smoothed_sweep  # numba takes half a second to import
 
-            if method == "sweep" or smoothed_sweep.is_faster(x, y):
-                return smoothed_sweep.smoothed_gram(x, y, width, workspace, progress).to(dtype)
+        return smoothed_sweep.smoothed_gram(x, y, width, workspace, progress).to(dtype)
     (b, m, n), m2 = x.shape, (x if y is None else y).shape[1]
     total = b * m * m2 * (n * (n - 1) // 2)
     with tqdm(desc="smoothed_gram", unit="product", unit_scale=True, total=total, disable=not progress) as bar:
         return reference.smoothed_gram(x, y, _maker(x, y, width, noise, method), workspace, bar.update).to(dtype)
+
+
+def chosen_method(x: Tensor, y: Tensor | None, window: float, noise: str, method: str) -> str:
+    """What "auto" means for these scores, "exact" or "sweep"; any other method is itself.
+
+    Raises:
+        RuntimeError: "sweep" without an engine for it.
+    """
+    if method not in ("auto", "sweep"):
+        return method
+    why_not = _why_no_sweep(x, noise)
+    if method == "sweep":
+        if why_not:
+            raise RuntimeError(f"method='sweep' has no engine for this call: {why_not}; use method='exact'")
+        return method
+    if why_not:
+        return "exact"
+    from torchrank.cpu import smoothed_sweep  # numba takes half a second to import
+
+    return "sweep" if smoothed_sweep.is_faster(*_with_room(x, y, window)) else "exact"
 
 
 @torch.library.register_fake("torchrank::smoothed_gram")

@@ -3,13 +3,14 @@
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from torchrank.storage.files import no_space, read_block, sync_folder, write_block, write_whole
+from torchrank.storage.files import explained, read_block, sync_all, sync_folder, write_block, write_whole
+from torchrank.storage.forms import Layout, Piece, form_of, remove
 
 FORMAT = 1  # of the folder
 _PLAN, _DONE = "plan.json", "matrix.done"
@@ -35,23 +36,29 @@ class Part(Protocol):
 
 
 class BlockFolder:
-    """Blocks of a matrix that is to become ``target``, a NumPy file, in the folder ``target`` + ".blocks".
+    """Blocks of a matrix that is to become ``target``, a file or a folder, in the folder ``target`` + ".blocks".
 
     The plan says which matrix it is: its shape, blocks, arguments, and a digest of the input. A block is written aside,
     flushed to disk and renamed, with a checksum, so it is there whole or not at all. When all are there the matrix is
     written in the same way, and the folder goes.
 
+    A folder is renamed as a file is, and everything in it is flushed before. Then there is a mark in the folder of
+    blocks, by which the target of a run that was killed there is told from one that somebody else made.
+
     Args:
-        target: where the matrix is to be.
-        plan: what it is, of which JSON can be made.
+        target: where the matrix is to be; the end of its name is a key of :data:`torchrank.storage.forms.FORMS`.
+        plan: what it is, of which JSON can be made, with "shape", "dtype" and "block".
         resume: whether to go on with what an earlier run left.
 
     Raises:
         FileExistsError: the target is there; or blocks of an earlier run, without ``resume``.
-        ValueError: those of another matrix; the message names what differs.
+        ValueError: those of another matrix; the message names what differs. A name with another end.
+        ImportError: a package is missing that writes the matrix.
     """
 
     def __init__(self, target: Path, plan: dict[str, Any], *, resume: bool) -> None:
+        self._form = form_of(target)
+        self._form.check()
         self.target, self.folder = target, target.with_name(target.name + ".blocks")
         self.plan = json.loads(json.dumps({"format": FORMAT, **plan}))
         self.shape, self.dtype = tuple(plan["shape"]), np.dtype(plan["dtype"])
@@ -60,8 +67,8 @@ class BlockFolder:
             if target.exists():
                 raise FileExistsError(f"{target} is there already; remove it, or give another name")
             self.folder.mkdir(parents=True, exist_ok=True)
-            for block in self.folder.glob("*.block"):  # of nobody knows what
-                block.unlink()
+            for left in (*self.folder.glob("*.block"), *self.folder.glob("matrix.*")):  # of nobody knows what
+                remove(left)
             text = json.dumps(self.plan, indent=1, sort_keys=True).encode()
             write_whole(self.folder / _PLAN, lambda file: file.write(text))
             return
@@ -102,7 +109,7 @@ class BlockFolder:
         """
         write_block(self._path(part), values.astype(self.dtype, copy=False))
 
-    def finish(self, parts: Iterable[Part]) -> np.ndarray:
+    def finish(self, parts: Iterable[Part]) -> Any:
         """Make the matrix of all blocks, and remove the folder; an array that reads it from the disk.
 
         Raises:
@@ -113,34 +120,29 @@ class BlockFolder:
             self._join(parts)
         shutil.rmtree(self.folder)
         sync_folder(self.target.parent)
-        return np.load(self.target, mmap_mode="r")
+        return self._form.load(self.target)
 
     def _join(self, parts: Iterable[Part]) -> None:
-        aside = self.folder / "matrix.npy"
-        aside.unlink(missing_ok=True)
+        aside = self.folder / f"matrix{self.target.suffix}"
         try:
-            matrix = np.lib.format.open_memmap(aside, "w+", self.dtype, self.shape) if min(self.shape) else None
-            if matrix is None:
-                np.save(aside, np.empty(self.shape, self.dtype))
-            else:
-                _reserve(aside)
-                for part in parts:
-                    values = read_block(self._path(part), _shape(part), self.dtype)
-                    if values is None:
-                        raise RuntimeError(f"{self._path(part)} is damaged; call again with resume=True")
-                    matrix[part.rows, part.columns] = values
-                    if part.mirrored:
-                        matrix[part.columns, part.rows] = values.T
-                matrix.flush()
-                del matrix
-            with open(aside, "rb+") as file:
-                os.fsync(file.fileno())
+            remove(aside)  # what a run left that was killed here
+            self._form.make(aside, Layout(self.shape, self.dtype, int(self.plan["block"])), self._pieces(parts))
+            sync_all(aside)
         except OSError as error:
-            aside.unlink(missing_ok=True)
-            raise no_space(error, aside) from error
+            remove(aside)
+            raise explained(error, aside) from error
         write_whole(self.folder / _DONE, lambda file: None)
         os.replace(aside, self.target)
         sync_folder(self.target.parent)
+
+    def _pieces(self, parts: Iterable[Part]) -> Iterator[Piece]:
+        for part in parts:
+            values = read_block(self._path(part), _shape(part), self.dtype)
+            if values is None:
+                raise RuntimeError(f"{self._path(part)} is damaged; call again with resume=True")
+            yield Piece(part.rows, part.columns, values)
+            if part.mirrored:
+                yield Piece(part.columns, part.rows, values.T)
 
     def _plan_there(self) -> dict[str, Any] | None:
         try:
@@ -154,10 +156,3 @@ class BlockFolder:
 
 def _shape(part: Part) -> tuple[int, int]:
     return part.rows.stop - part.rows.start, part.columns.stop - part.columns.start
-
-
-def _reserve(path: Path) -> None:
-    """Take the room on disk: a mapped file that finds none while it is written ends the process."""
-    if hasattr(os, "posix_fallocate"):
-        with open(path, "rb+") as file:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)

@@ -28,17 +28,28 @@ def write_whole(path: Path, write: Callable[[Any], None]) -> None:
         sync_folder(path.parent)
     except OSError as error:
         aside.unlink(missing_ok=True)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise no_space(error, path) from error
-        raise
+        raise explained(error, path) from error
 
 
-def no_space(error: OSError, path: Path) -> OSError:
-    """What to say where there is no room for ``path``."""
+def explained(error: OSError, path: Path) -> OSError:
+    """What to say where there was no room for ``path``; other errors as they are."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return error
     return OSError(
         error.errno,
         f"no space left to write {path}; what is finished stays: make room and call again with resume=True",
     )
+
+
+def sync_all(path: Path) -> None:
+    """Flush a file to disk, or a folder with all that is in it, the innermost first."""
+    if path.is_dir():
+        for part in path.iterdir():
+            sync_all(part)
+        sync_folder(path)
+        return
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

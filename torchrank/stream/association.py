@@ -11,7 +11,8 @@ from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
-from torchrank.kernels.pair_stream import PairStream, Part
+from torchrank.kernels.block_stream import Part
+from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import Pair, SparsePair, sides_to_count

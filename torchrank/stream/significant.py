@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torchrank.kernels.pair_stream import Part
+from torchrank.kernels.block_stream import Part
 from torchrank.stream.association import Scored
 from torchrank.stream.p_values import may_be_at_most, nothing_to_test
 

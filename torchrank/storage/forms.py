@@ -1,0 +1,137 @@
+"""What a finished matrix is on disk: a file for NumPy, or a folder for zarr."""
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+
+class Layout(NamedTuple):
+    """What a matrix looks like."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    block: int  # rows and columns of a block, but for the last ones
+
+
+class Piece(NamedTuple):
+    """Numbers of a matrix, and where they are."""
+
+    rows: slice
+    columns: slice
+    values: np.ndarray
+
+
+class Form(Protocol):
+    """How a matrix is kept when it is finished."""
+
+    def check(self) -> None:
+        """Raise ``ImportError`` where a package is missing, before anything is computed."""
+        ...
+
+    def make(self, path: Path, layout: Layout, pieces: Iterable[Piece]) -> None:
+        """Write the matrix; what is flushed to disk is the caller's business."""
+        ...
+
+    def load(self, path: Path) -> Any:
+        """The matrix, to be read from the disk."""
+        ...
+
+
+class NumpyFile:
+    """A file in the format of ``numpy.save``."""
+
+    def check(self) -> None:
+        """There is nothing to miss."""
+
+    def make(self, path: Path, layout: Layout, pieces: Iterable[Piece]) -> None:
+        """See :class:`Form`."""
+        if not min(layout.shape):
+            np.save(path, np.empty(layout.shape, layout.dtype))
+            return
+        matrix = np.lib.format.open_memmap(path, "w+", layout.dtype, layout.shape)
+        _reserve(path)
+        for piece in pieces:
+            matrix[piece.rows, piece.columns] = piece.values
+        matrix.flush()
+
+    def load(self, path: Path) -> np.ndarray:
+        """The file, mapped into memory."""
+        return np.load(path, mmap_mode="r")
+
+
+class ZarrFolder:
+    """A zarr array, version 3 of the format: a chunk a block, compressed, each with a checksum that reading tests."""
+
+    def check(self) -> None:
+        """See :class:`Form`.
+
+        Raises:
+            ImportError: zarr is not installed, or one that writes older formats only.
+        """
+        remedy = "pip install 'zarr>=3.1', which needs Python 3.11 or newer; or give a name that ends in .npy"
+        try:
+            import zarr
+        except ImportError as error:
+            raise ImportError(f"a matrix in a .zarr folder needs the package zarr: {remedy}") from error
+        if int(zarr.__version__.split(".")[0]) < 3:
+            raise ImportError(f"a matrix in a .zarr folder needs zarr 3, and this is {zarr.__version__}: {remedy}")
+
+    def make(self, path: Path, layout: Layout, pieces: Iterable[Piece]) -> None:
+        """See :class:`Form`."""
+        import zarr
+        from zarr.codecs import Crc32cCodec, ZstdCodec
+
+        create: Any = zarr.create_array
+        array = create(
+            store=str(path),
+            shape=layout.shape,
+            chunks=tuple(max(1, min(layout.block, size)) for size in layout.shape),
+            dtype=layout.dtype,
+            compressors=[ZstdCodec(level=1), Crc32cCodec()],
+            fill_value=0,
+            config={"write_empty_chunks": True},  # chunks of -0.0 would come back as 0.0
+        )
+        for piece in pieces:
+            array[piece.rows, piece.columns] = piece.values
+
+    def load(self, path: Path) -> Any:
+        """The array, opened to read."""
+        import zarr
+
+        return zarr.open_array(str(path), mode="r")
+
+
+FORMS: dict[str, Form] = {".npy": NumpyFile(), ".zarr": ZarrFolder()}  # by the end of the name
+
+
+def form_of(path: Path) -> Form:
+    """The form that the end of a name asks for.
+
+    Raises:
+        ValueError: another end.
+    """
+    if path.suffix not in FORMS:
+        raise ValueError(
+            f"out={str(path)!r} does not end in {' or '.join(FORMS)}; expected the name of a file for NumPy, or of a "
+            "folder for zarr"
+        )
+    return FORMS[path.suffix]
+
+
+def remove(path: Path) -> None:
+    """Take a file or a folder away, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _reserve(path: Path) -> None:
+    """Take the room on disk: a mapped file that finds none while it is written ends the process."""
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "rb+") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
