@@ -13,9 +13,11 @@ from torchrank import MMPL
 from torchrank.cpu.mm_pl_job import Bounds, SweepMixture, SweepRows, SweepSums
 from torchrank.label_ranking import fit as mm_pl_fit
 from torchrank.label_ranking.em import Plan, Updates, em_step, run_pass
-from torchrank.label_ranking.fit import _schedule, _training_rows, recenter
+from torchrank.label_ranking.fit import training_rows
 from torchrank.label_ranking.gates import PrototypeMixture
 from torchrank.label_ranking.rankings import label_choices, untied_label_ranks
+from torchrank.label_ranking.recenter import recenter
+from torchrank.label_ranking.schedule import Schedule
 from torchrank.label_ranking.settings import EMSettings
 
 CORNERS = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
@@ -30,7 +32,7 @@ def four_cells(rankings, seed=0, rows=10):
 
 
 def recentered(X, Y, membership, logits, prototypes=CORNERS):
-    rows = _training_rows(X, Y, len(prototypes), "interleaving")
+    rows = training_rows(X, Y, len(prototypes), "interleaving")
     mixture = PrototypeMixture(
         torch.tensor(prototypes), torch.tensor(membership), torch.tensor(logits), torch.ones((), dtype=torch.float64)
     )
@@ -125,16 +127,17 @@ def test_widths_and_steps_of_every_update(schedule, size):
     """Geometric from one end to the other over all updates, or falling as T / (T + rows seen) with T = 8 N."""
     X, Y = four_cells([UP, DOWN, DOWN, UP], rows=3)
     Y[[2, 5]] = torch.nan  # 10 of 12 rows teach
-    rows, n_passes, scale = _training_rows(X, Y, 4, "interleaving"), 4, 2.5
+    rows, n_passes, scale = training_rows(X, Y, 4, "interleaving"), 4, 2.5
     for step, sigma in itertools.product(("normalized", "gradient"), (0.7, None)):
         settings = EMSettings(
             schedule=schedule, step=step, sigma=sigma, sigma_end=0.2, rate=0.4, rate_end=0.1, score_rate=0.6
         )
         for number in range(n_passes):
-            widths, rates, score_rates = _schedule(settings, rows, scale, number, n_passes, size)
+            variance = ((X - X.mean(0)) ** 2).sum(1).mean().item()
+            plan = Schedule(settings, scale, 10 * n_passes, 10, variance)
+            _, widths, rates, score_rates = plan.updates(rows.taught, 10 * number + np.arange(0, 10, size))
             seen = [10 * number + first for first in range(0, 10, size)]
             if schedule == "paper":
-                variance = ((X - X.mean(0)) ** 2).sum(1).mean().item()
                 expected = [(sigma or variance) * 80 / (80 + n) for n in seen]
                 steps = [0.4 * 80 / (80 + n) for n in seen]
             else:
@@ -162,7 +165,7 @@ def test_many_alike_rows_go_as_far_as_one_with_a_step_of_1(rows):
 def test_batches_of_a_pass_share_one_mm_step(batch):
     """With prototypes that stay, statistics of batches add up to those of all rows at once."""
     X, Y = four_cells([UP, DOWN, [2.0, 3.0, 1.0], UP], rows=6)
-    rows = _training_rows(X, Y, 4, "interleaving")
+    rows = training_rows(X, Y, 4, "interleaving")
     start = PrototypeMixture(
         torch.tensor(CORNERS), torch.tensor([0, 1, 1, 0]), torch.zeros(2, 3).double(), torch.ones(()).double()
     )

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.processes import Group, summed
 from torchrank.rankings.missing import PARTIAL, Meaning
 from torchrank.rankings.orders import best_first
 
@@ -87,6 +88,10 @@ class ChoiceStatistics:
         return ChoiceStatistics(
             self.wins + other.wins, self.rates + other.rates, self.log_likelihood + other.log_likelihood
         )
+
+    def over(self, group: Group) -> "ChoiceStatistics":
+        """The sum of those of all processes of a group."""
+        return ChoiceStatistics(*(summed(part, group) for part in (self.wins, self.rates, self.log_likelihood)))
 
 
 def choice_statistics(

@@ -1,5 +1,6 @@
 """Checks of features and label rankings together, and warnings of features that suit no distances."""
 
+import torch
 from torch import Tensor
 
 from torchrank._warnings import warn
@@ -52,4 +53,15 @@ def warn_of_scales(X: Tensor) -> None:
         warn(
             f"standard deviations of the features run from {float(spread.min()):.3g} to {float(spread.max()):.3g}; "
             "Euclidean distances will see the largest only: scale the features first"
+        )
+
+
+def warn_of_features(X: Tensor, n_prototypes: int) -> None:
+    """:func:`warn_of_scales`, and of fewer different rows than prototypes."""
+    warn_of_scales(X)
+    distinct = len(torch.unique(X, dim=0))
+    if distinct < n_prototypes:
+        warn(
+            f"X has {distinct} distinct rows for {n_prototypes} prototypes, so some prototypes coincide; lower "
+            "n_prototypes or n_clusters"
         )

@@ -1,27 +1,35 @@
 """MM-PL: a mixture of Plackett-Luce models whose gate is a set of prototypes in feature space."""
 
 import math
+import os
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from torchrank._docs import shares_arguments
 from torchrank.distributions.choices import log_prob
-from torchrank.label_ranking.fit import MMPLFit, fit_mixture
+from torchrank.label_ranking.batched_fit import fit_in_batches
+from torchrank.label_ranking.evidence import MMPLFit
+from torchrank.label_ranking.fit import fit_mixture
 from torchrank.label_ranking.gates import PrototypeMixture, log_gates, nearest
 from torchrank.label_ranking.rankings import label_choices, untied_label_ranks
 from torchrank.label_ranking.settings import EMSettings
+from torchrank.processes import Group
+from torchrank.rankings.batches import as_batches, refuse_without_batches
 from torchrank.rankings.features import check_distances, check_n_features, check_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.prepared import said_of
 from torchrank.rankings.validate import check_choice, check_count
+from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 
 PREDICTIONS = ("nearest", "mixture")
 
 
 @isolated
+@shares_arguments(OF_BATCHES)
 class MMPL(nn.Module):
     r"""Supervised clustering of label rankings by a Plackett-Luce mixture, for features ``(N, d)`` of N rows.
 
@@ -152,25 +160,34 @@ class MMPL(nn.Module):
     @torch.no_grad()
     def fit(
         self,
-        X: Tensor,
-        Y: Tensor,
+        X: Any,
+        Y: Tensor | None = None,
         settings: EMSettings | None = None,
         *,
         missing: Missing = None,
         validation: tuple[Tensor, Tensor] | None = None,
         generator: torch.Generator | None = None,
         progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        group: Group = None,
     ) -> MMPLFit:
         """Fit by expectation-maximization; parameters are replaced, whatever they were.
 
+        Rows may come in batches, pairs of features and scores, in which case a start is made from a sample of 16,384
+        rows, and the updates of a pass go through the batches as they come, and through the rows of each in random
+        order: let a DataLoader shuffle rows that are sorted. With ``n_init=1``.
+
         Args:
-            X: ``(N, d)`` features, on a common scale.
+            X: ``(N, d)`` features, on a common scale; or :class:`torchrank.Batches` or a DataLoader of both.
             Y: ``(N, L)`` scores without ties, NaN = not ranked. Rows with fewer than two labels stay and teach nothing.
             settings: None means :class:`EMSettings`' defaults; ``EMSettings.paper()`` those of the publication.
             missing: "interleaving" or "topk", or such a word for every row, as for :meth:`log_prob`.
             validation: features and scores of other rows, by which to choose among starts.
             generator: source of starts and shuffles.
             progress: show a progress bar of the passes over the rows, with the log-likelihood.
+            checkpoint: {checkpoint}
+            group: for rows in batches, a process group of ``torch.distributed``, each process of which reads the same
+                rows and does its share of every update, of 256 rows unless ``batch_size`` says otherwise.
 
         Returns:
             The evidence: the objective is the mean log-likelihood in each pass, losses are loss_LR of each start.
@@ -182,16 +199,27 @@ class MMPL(nn.Module):
             ConvergenceWarning: no end within ``n_updates`` with a stopping rule.
             UserWarning: features on very different scales or all below 1e-6, or fewer distinct rows than prototypes.
         """
-        self._check_shape(X)
-        self._check_scores(Y)
-        X = X.to(_computing(X.dtype)) if X.is_floating_point() else X
         if settings is not None and not isinstance(settings, EMSettings):
             raise TypeError(f"settings is {type(settings).__name__}; expected torchrank.EMSettings(...) or None")
         K, M = len(self.logits), len(self.prototypes)
         chosen = EMSettings() if settings is None else settings
-        missing = said_of(Y, missing, "interleaving")
         options: dict[str, Any] = {"validation": validation, "generator": generator, "progress": progress}
-        mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=missing, **options)
+        batches = as_batches(X)
+        if batches is not None:
+            if Y is not None:
+                raise ValueError("Y of rows in batches comes with them; pass X=torchrank.Batches((X, Y))")
+            sizes = self.prototypes.shape[1], self.logits.shape[1]
+            options |= {"missing": missing, "checkpoint": checkpoint, "group": group}
+            mixture, evidence = fit_in_batches(batches, sizes, K, M, chosen, **options)
+        else:
+            refuse_without_batches(checkpoint=checkpoint, group=group)
+            if Y is None:
+                raise TypeError("Y is missing; pass the label rankings of the rows of X")
+            self._check_shape(X)
+            self._check_scores(Y)
+            X = X.to(_computing(X.dtype)) if X.is_floating_point() else X
+            missing = said_of(Y, missing, "interleaving")
+            mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=missing, **options)
         self.prototypes.copy_(mixture.prototypes)
         self.membership.copy_(mixture.membership)
         self.logits.copy_(mixture.logits)

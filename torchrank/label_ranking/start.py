@@ -4,13 +4,13 @@ import torch
 from torch import Tensor
 
 from torchrank.clustering.kmeans import kmeans
-from torchrank.distributions.choices import Choices, choice_statistics, mm_update
+from torchrank.distributions.choices import Choices, ChoiceStatistics, choice_statistics, mm_update
 from torchrank.label_ranking.em import ChoosingRows
 from torchrank.label_ranking.gates import PrototypeMixture, nearest, nearest_about_origin
 from torchrank.label_ranking.rank_tree import Growth, best_tree
 from torchrank.rankings.draws import normal, numpy_generator, permutation
 
-_PL_STEPS = 10
+PL_STEPS = 10  # of Hunter's MM, towards scores of given clusters
 _ROWS_PER_CELL = 100  # that K-means looks at; it divides the features well enough by a part of many rows
 _LLOYD_STEPS = 30
 _LEAF = 5
@@ -28,22 +28,34 @@ def spacing(prototypes: Tensor) -> float:
     return float(apart.median()) if len(apart) else 1.0
 
 
-def mm_logits(choices: Choices, cluster: Tensor, n_clusters: int, prior: float, n_steps: int = _PL_STEPS) -> Tensor:
+def mm_logits(choices: Choices, cluster: Tensor, n_clusters: int, prior: float, n_steps: int = PL_STEPS) -> Tensor:
     """Logits ``(K, L)`` fitted to the rows of each cluster by Hunter's MM steps, from equal scores on.
 
     The steps of :func:`torchrank.distributions.choices.mm_update` (equations 31 to 33 with its statistics), in which a
     label that a ranking lacks counts neither as chosen nor as passed over.
     """
-    n_labels = choices.order.shape[1]
-    logits = torch.zeros(n_clusters, n_labels, dtype=torch.float64, device=cluster.device)
-    for k in cluster.unique():
+    worths = torch.full((n_clusters, choices.order.shape[1]), 1 / choices.order.shape[1], dtype=torch.float64)
+    worths = worths.to(cluster.device)
+    for _ in range(n_steps):
+        worths = mm_update(cluster_statistics(choices, cluster, worths), worths, prior)
+    return centered_logits(worths)
+
+
+def centered_logits(worths: Tensor) -> Tensor:
+    """Logarithms of worths ``(K, L)`` that add up to 0 in each cluster."""
+    return worths.log() - worths.log().mean(-1, keepdim=True)
+
+
+def cluster_statistics(choices: Choices, cluster: Tensor, worths: Tensor) -> ChoiceStatistics:
+    """What the MM step needs of rows of clusters ``(N,)`` under the worths ``(K, L)`` of their own one."""
+    found = ChoiceStatistics(torch.zeros_like(worths), torch.zeros_like(worths), worths.new_zeros(len(worths)))
+    for k in cluster.unique().tolist():
         own = cluster == k
-        part, weights = Choices(*(table[own] for table in choices)), logits.new_ones(int(own.sum()))
-        worths = logits.new_full((n_labels,), 1 / n_labels)
-        for _ in range(n_steps):
-            worths = mm_update(choice_statistics(part, worths, weights), worths, prior)
-        logits[k] = worths.log() - worths.log().mean()
-    return logits
+        part, weights = Choices(*(table[own] for table in choices)), worths.new_ones(int(own.sum()))
+        statistics = choice_statistics(part, worths[k], weights)
+        for table, row in zip(vars(found).values(), vars(statistics).values(), strict=True):
+            table[k] = row
+    return found
 
 
 def start_from_cells(

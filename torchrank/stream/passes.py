@@ -131,7 +131,7 @@ class Passes:
         Raises:
             ValueError: fewer batches than processes, and what ``read`` and ``work`` raise, with the batch.
         """
-        self.bar.set_postfix(**shown, refresh=False)
+        self.show(**shown)
         found: Any = None
         with together(self.group):
             for chunk in self._chunks(rank_of(self.group), world_of(self.group)):
@@ -160,6 +160,10 @@ class Passes:
                 raise ValueError("weights add up to 0; at least one ranking needs a positive weight")
         refuse_different({"rows": fingerprint.text(), "items": self.first.shape[1]}, self.group)
         return Facts(n_rows, weight, fingerprint.text(), sample)
+
+    def show(self, **values: Any) -> None:
+        """Let values stand beside the progress bar."""
+        self.bar.set_postfix(**values, refresh=False)
 
     def all_chunks(self) -> Iterator[Chunk]:
         """All batches, in every process, but for empty ones."""
