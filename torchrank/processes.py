@@ -71,7 +71,7 @@ def told(value: Any, group: Group) -> list[Any]:
 def together(group: Group) -> Iterator[None]:
     """Wait at the end of a block of code for all processes of the group; where it raised in one, raise in all.
 
-    The block itself must not wait for other processes, nor return. Errors that end a process, Ctrl-C among them, are
+    The block itself must not wait for other processes. Errors that end a process, Ctrl-C among them, are
     not told: the others notice that it is gone, by the end of its connections or by the timeout of the group.
 
     Raises:

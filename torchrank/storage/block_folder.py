@@ -45,18 +45,25 @@ class BlockFolder:
         target: where the matrix is to be.
         plan: what it is, of which JSON can be made.
         resume: whether to go on with what an earlier run left.
+        create: whether to make the folder where there is none; of several processes that share it one does.
 
     Raises:
         FileExistsError: the target is there; or blocks of an earlier run, without ``resume``.
+        FileNotFoundError: no folder, without ``create``.
         ValueError: those of another matrix; the message names what differs.
     """
 
-    def __init__(self, target: Path, plan: dict[str, Any], *, resume: bool) -> None:
+    def __init__(self, target: Path, plan: dict[str, Any], *, resume: bool, create: bool = True) -> None:
         self.target, self.folder = target, target.with_name(target.name + ".blocks")
         self.plan = json.loads(json.dumps({"format": FORMAT, **plan}))
         self.shape, self.dtype = tuple(plan["shape"]), np.dtype(plan["dtype"])
         there = self._plan_there()
         if there is None:
+            if not create:
+                raise FileNotFoundError(
+                    f"{self.folder} is not there, though the first process has made it; processes of a group need a "
+                    "folder on a disk that all of them see: give another name"
+                )
             if target.exists():
                 raise FileExistsError(f"{target} is there already; remove it, or give another name")
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -102,8 +109,8 @@ class BlockFolder:
         """
         write_block(self._path(part), values.astype(self.dtype, copy=False))
 
-    def finish(self, parts: Iterable[Part]) -> np.ndarray:
-        """Make the matrix of all blocks, and remove the folder; an array that reads it from the disk.
+    def finish(self, parts: Iterable[Part]) -> None:
+        """Make the matrix of all blocks, and remove the folder.
 
         Raises:
             OSError: the disk is full; the blocks stay.
@@ -113,6 +120,9 @@ class BlockFolder:
             self._join(parts)
         shutil.rmtree(self.folder)
         sync_folder(self.target.parent)
+
+    def read(self) -> np.ndarray:
+        """The finished matrix, an array that reads it from the disk."""
         return np.load(self.target, mmap_mode="r")
 
     def _join(self, parts: Iterable[Part]) -> None:
