@@ -1,4 +1,4 @@
-"""``python -m torchrank info`` and ``python -m torchrank demo``."""
+"""``python -m torchrank info``, ``demo`` and ``gram``."""
 
 import argparse
 import os
@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 import torch
 
 import torchrank
+from torchrank._gram import add_arguments, gram
 from torchrank.ops.engines import ENGINE_MODULE, why_missing
 
 
@@ -19,7 +20,9 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("info", help="versions, devices, and which engines are available")
     commands.add_parser("demo", help="a Kendall-kernel SVM on handwritten digits, beside linear and RBF kernels")
-    return {"info": info, "demo": demo}[parser.parse_args(arguments).command]()
+    add_arguments(commands.add_parser("gram", help="Kendall kernels of all rankings in a file, or their neighbors"))
+    asked = parser.parse_args(arguments)
+    return gram(asked) if asked.command == "gram" else {"info": info, "demo": demo}[asked.command]()
 
 
 def info() -> int:

@@ -5,8 +5,10 @@ send something have to be called by all processes of the group in the same order
 would wait for it until the timeout of the group: :func:`together` tells them.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,7 +24,36 @@ a process group of ``torch.distributed``, ``torch.distributed.group.WORLD`` for 
 blocks; every one has to call with the same input and arguments. None is this process alone. The result is the same bit
 for bit for any number of processes. An error in one is raised in all.""",
 }
+_PATIENCE = timedelta(days=1)
 _SENT_AT_ONCE = 2**24  # entries; as many from each process are in memory at a time
+
+
+@contextmanager
+def started_by_torchrun() -> Iterator[Group]:
+    """The group of the processes that ``torchrun`` started, this one among them; None if it started none.
+
+    Tensors go by gloo, and by NCCL where they are on a CUDA device. Processes wait for one another for a day, since
+    blocks may take hours longer in one than in another; of one that ends gloo tells the others at once.
+    """
+    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+        yield None
+        return
+    from torch.distributed.rendezvous import rendezvous
+
+    store, rank, world = next(rendezvous("env://"))
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        # The store outlives a run that is started again, and with it addresses where nobody listens any more
+        # (pytorch/pytorch#135712).
+        store = torch.distributed.PrefixStore(f"run {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
+    backend = "gloo"
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", rank)) % torch.cuda.device_count())
+        backend = "cpu:gloo,cuda:nccl"
+    torch.distributed.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=_PATIENCE)
+    try:
+        yield torch.distributed.group.WORLD
+    finally:
+        torch.distributed.destroy_process_group()
 
 
 def check_group(group: Group) -> None:
@@ -71,7 +102,7 @@ def told(value: Any, group: Group) -> list[Any]:
 def together(group: Group) -> Iterator[None]:
     """Wait at the end of a block of code for all processes of the group; where it raised in one, raise in all.
 
-    The block itself must not wait for other processes, nor return. Errors that end a process, Ctrl-C among them, are
+    The block itself must not wait for other processes. Errors that end a process, Ctrl-C among them, are
     not told: the others notice that it is gone, by the end of its connections or by the timeout of the group.
 
     Raises:

@@ -12,6 +12,7 @@ PACKAGES = (
     "torchrank.classification",
     "torchrank.clustering",
     "torchrank.conditional",
+    "torchrank.dask",
     "torchrank.distributions",
     "torchrank.estimators",
     "torchrank.metrics",

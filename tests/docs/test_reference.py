@@ -12,6 +12,7 @@ PACKAGES = (
     "clustering",
     "classification",
     "conditional",
+    "dask",
     "datasets",
     "distributions",
     "estimators",

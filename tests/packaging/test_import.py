@@ -19,7 +19,7 @@ EXAMPLES = [  # those of torchrank.datasets have a test of their own
     for path in sorted((ROOT / "torchrank").rglob("*.py"))
     if path.parent.name != "datasets" and ">>> " in path.read_text(encoding="utf-8")
 ]
-OPTIONAL = ("sklearn", "matplotlib", "pandas")
+OPTIONAL = ("sklearn", "matplotlib", "pandas", "dask")
 LAZY = ("numba", "triton")
 
 HIDE = """
@@ -49,11 +49,13 @@ def test_works_without_extras_and_triton_and_says_what_to_install():
     code = HIDE.format(hidden=(*OPTIONAL, "triton")) + (
         "import torchrank\n"
         "print(torchrank.kendall_gram([[1, 2, 3], [1, 3, 2]])[0, 1], torchrank.MallowsKernel()([[1, 2]])[0, 0])\n"
-        "try:\n    import torchrank.estimators\nexcept ModuleNotFoundError as error:\n    print(error)"
+        "try:\n    import torchrank.estimators\nexcept ModuleNotFoundError as error:\n    print(error)\n"
+        "try:\n    import torchrank.dask\nexcept ModuleNotFoundError as error:\n    print(error)"
     )
     assert run(code).splitlines() == [
         "0.3333333333333333 1.0",
         "torchrank.estimators needs scikit-learn: pip install scikit-learn",
+        "torchrank.dask needs Dask: pip install dask distributed",
     ]
 
 

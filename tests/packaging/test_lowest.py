@@ -31,7 +31,7 @@ def test_the_lowest_versions_are_the_declared_ones():
         assert re.sub(r"(\.0)+$", "", version) == re.sub(r"(\.0)+$", "", bound), f"{name}: {version}, declared {bound}"
 
 
-@pytest.mark.parametrize("extra", ["sklearn", "plots", "data", "scale", "bench"])
+@pytest.mark.parametrize("extra", ["sklearn", "plots", "data", "scale", "dask", "bench"])
 def test_other_extras_declare_what_the_tests_are_run_with(extra):
     assert lower_bounds(PROJECT["optional-dependencies"][extra]).items() <= lower_bounds(TEST).items()
 

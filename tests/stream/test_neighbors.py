@@ -7,7 +7,7 @@ import torch
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import torchrank as tr
-from torchrank.stream import neighbors as room
+from torchrank.stream import nearest as room
 
 RNG = np.random.default_rng(1)
 MANY_TIES = RNG.integers(0, 2, (40, 5)).astype(float)

@@ -10,19 +10,20 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank.kernels.all_pairs import all_pairs
 from torchrank.kernels.arguments import ARGUMENTS
+from torchrank.kernels.kendall_arguments import VARIANTS, distance_asked, kernel_asked
 from torchrank.kernels.out import into, refuse_without_out
 from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
-from torchrank.ops.rank import Pair, SparsePair, as_rankings, sides_to_count
+from torchrank.ops.rank import as_rankings, sides_to_count
+from torchrank.processes import ARGUMENTS as OF_PROCESSES
+from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.pairs import item_pairs, n_pairs
-from torchrank.rankings.validate import Scores, as_float, check_choice, check_count, check_finite, check_number
-
-VARIANTS = ("a", "b")
+from torchrank.rankings.validate import Scores, check_choice
 
 
 class PairCounts(NamedTuple):
@@ -36,7 +37,7 @@ class PairCounts(NamedTuple):
 
 
 @isolated
-@shares_arguments(ARGUMENTS)
+@shares_arguments(ARGUMENTS, OF_PROCESSES)
 def kendall_gram(
     X: Scores,
     Y: Scores | None = None,
@@ -53,6 +54,7 @@ def kendall_gram(
     out: Any = None,
     block: int | None = None,
     resume: bool = False,
+    group: Group = None,
 ) -> Matrix:
     r"""Kendall kernel between all rankings: the agreement of two rankings over all pairs of items, in [-1, 1].
 
@@ -83,6 +85,7 @@ def kendall_gram(
         out: {out}
         block: {out_block}
         resume: {resume}
+        group: for ``out`` that is a file, {group}
 
     Returns:
         ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
@@ -101,64 +104,25 @@ def kendall_gram(
         >>> kendall_gram(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).round(3).tolist()
         [[1.0, 0.333], [0.333, 1.0]]
     """
-    pair = sides_to_count(X, Y, missing, missing_y)
-    quantity = kernel_quantity(pair, variant, min_common, fill_value, shrink)
+    asked = X, Y, missing, missing_y, variant, min_common, fill_value, shrink
     if out is not None:
-        stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
-        return into(out, stream, resume=resume, title="kendall_gram", progress=bool(progress))
-    refuse_without_out(block, resume)
+        return into(
+            out,
+            lambda: PairStream.of(*kernel_asked(*asked), block=block, method=method, workspace=workspace),
+            resume=resume,
+            group=group,
+            title="kendall_gram",
+            progress=bool(progress),
+        )
+    refuse_without_out(block, resume, group)
+    pair, quantity = kernel_asked(*asked)
     return pair.origin.gram(
         all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
     )
 
 
-def kernel_quantity(
-    pair: Pair | SparsePair, variant: str | None, min_common: int | None, fill_value: float, shrink: float
-) -> Quantity:
-    """What :func:`kendall_gram` wants of every pair of rows, its arguments checked."""
-    demands = _demands(pair, min_common, fill_value)
-    return Quantity(_variant(variant, pair), **demands, shrink=_shrinkage(pair, shrink))
-
-
-def _demands(pair: Pair | SparsePair, min_common: int | None, fill_value: float) -> dict[str, Any]:
-    """What is demanded of common items, checked, as arguments of :class:`Quantity`."""
-    check_number(fill_value, "fill_value")
-    if min_common is None:
-        if not math.isnan(fill_value):
-            raise ValueError(
-                f"fill_value={fill_value} is for rows with fewer than min_common common items; pass min_common too"
-            )
-        return {}
-    check_count(min_common, "min_common", least=0)
-    _check_pairwise(pair, f"min_common={min_common}")
-    return {"min_common": int(min_common), "fill_value": as_float(fill_value)}
-
-
-def _shrinkage(pair: Pair | SparsePair, shrink: float) -> float:
-    check_finite(shrink, "shrink", 0)
-    if shrink:
-        _check_pairwise(pair, f"shrink={shrink}")
-    return as_float(shrink)
-
-
-def _check_pairwise(pair: Pair | SparsePair, what: str) -> None:
-    if pair.X.missing != "pairwise":
-        raise ValueError(
-            f"{what} speaks of items that both rows rank, and missing={pair.X.missing!r} compares all items; "
-            "pass missing='pairwise'"
-        )
-
-
-def _variant(variant: str | None, pair: Pair | SparsePair) -> str:
-    """The variant that was asked for, or the default."""
-    if variant is None:
-        return "a" if any(side.meaning.partial for side in pair.sides()) else "b"
-    check_choice(variant, "variant", VARIANTS)
-    return variant
-
-
 @isolated
-@shares_arguments(ARGUMENTS)
+@shares_arguments(ARGUMENTS, OF_PROCESSES)
 def kendall_distance(
     X: Scores,
     Y: Scores | None = None,
@@ -175,6 +139,7 @@ def kendall_distance(
     out: Any = None,
     block: int | None = None,
     resume: bool = False,
+    group: Group = None,
 ) -> Matrix:
     r"""Kendall distance between all rankings: a number of item pairs.
 
@@ -200,6 +165,7 @@ def kendall_distance(
         out: {out}
         block: {out_block}
         resume: {resume}
+        group: for ``out`` that is a file, {group}
 
     Returns:
         ``(..., m, m2)`` distances, dtype and kind as for :func:`kendall_gram`, but float32 for half-precision scores,
@@ -209,14 +175,18 @@ def kendall_distance(
         ValueError, TypeError, RuntimeError: as :func:`kendall_gram`, for a ``tie_penalty`` negative, infinite or NaN,
             and for ``min_common`` as there.
     """
-    check_finite(tie_penalty, "tie_penalty", 0)
-    pair = sides_to_count(X, Y, missing, missing_y)
-    demands = _demands(pair, min_common, fill_value)
-    quantity = Quantity("distance", as_float(tie_penalty), bool(normalize), **demands)
+    asked = X, Y, missing, missing_y, tie_penalty, normalize, min_common, fill_value
     if out is not None:
-        stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
-        return into(out, stream, resume=resume, title="kendall_distance", progress=bool(progress))
-    refuse_without_out(block, resume)
+        return into(
+            out,
+            lambda: PairStream.of(*distance_asked(*asked), block=block, method=method, workspace=workspace),
+            resume=resume,
+            group=group,
+            title="kendall_distance",
+            progress=bool(progress),
+        )
+    refuse_without_out(block, resume, group)
+    pair, quantity = distance_asked(*asked)
     return pair.origin.gram(
         all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
     )

@@ -13,7 +13,9 @@ from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.checks import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
-from torchrank.ops.rank import sides_to_count
+from torchrank.ops.rank import Pair, SparsePair, sides_to_count
+from torchrank.processes import ARGUMENTS as OF_PROCESSES
+from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import needs_derivative
 from torchrank.rankings.isolation import isolated
@@ -22,7 +24,7 @@ from torchrank.rankings.validate import Scores, as_float, check_at_least, check_
 
 
 @isolated
-@shares_arguments(ARGUMENTS)
+@shares_arguments(ARGUMENTS, OF_PROCESSES)
 def mallows_gram(
     X: Scores,
     Y: Scores | None = None,
@@ -38,6 +40,7 @@ def mallows_gram(
     out: Any = None,
     block: int | None = None,
     resume: bool = False,
+    group: Group = None,
 ) -> Matrix:
     r"""Mallows kernel between all rankings, in (0, 1], 1 on the diagonal.
 
@@ -68,6 +71,7 @@ def mallows_gram(
         out: {out}
         block: {out_block}
         resume: {resume}
+        group: for ``out`` that is a file, {group}
 
     Returns:
         ``(..., m, m2)``, dtype and kind as for :func:`torchrank.kendall_gram`. NumPy output carries no gradient.
@@ -76,18 +80,19 @@ def mallows_gram(
         ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`, for ``lam`` negative, infinite or NaN,
             and for a ``tie_penalty`` below 1/4.
     """
-    check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
-    check_finite(tie_penalty, "tie_penalty", 0.25)
-    concentration = _as_concentration(lam)
-    direct = concentration.ndim == 0 and not torch.compiler.is_compiling() and not needs_derivative(concentration)
-    pair = sides_to_count(X, Y, missing, missing_y)
-    quantity = Quantity("mallows" if direct else "distance", as_float(tie_penalty), bool(normalize))
+    asked = X, Y, missing, missing_y, lam, tie_penalty, normalize
     if out is not None:
-        if not direct:
-            raise ValueError("lam is not one number without a gradient, which out takes; leave out away")
-        stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace, lam=concentration)
-        return into(out, stream, resume=resume, title="mallows_gram", progress=bool(progress))
-    refuse_without_out(block, resume)
+        return into(
+            out,
+            lambda: _stream(*_kernel(*asked), block, method, workspace),
+            resume=resume,
+            group=group,
+            title="mallows_gram",
+            progress=bool(progress),
+        )
+    refuse_without_out(block, resume, group)
+    pair, quantity, concentration = _kernel(*asked)
+    direct = quantity.name == "mallows"
     result = all_pairs(
         pair,
         quantity,
@@ -103,6 +108,32 @@ def mallows_gram(
     return pair.origin.gram(
         torch.mul(result, -concentration.to(torch.float64)).exp().to(pair.dtype), symmetric=pair.Y is None
     )
+
+
+def _kernel(
+    X: Scores,
+    Y: Scores | None,
+    missing: Missing,
+    missing_y: Missing,
+    lam: object,
+    tie_penalty: float,
+    normalize: bool,
+) -> tuple[Pair | SparsePair, Quantity, Tensor]:
+    """Checked rankings, what is wanted of them, and ``lam``: kernels at once, or distances where it is no number."""
+    check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
+    check_finite(tie_penalty, "tie_penalty", 0.25)
+    concentration = _as_concentration(lam)
+    direct = concentration.ndim == 0 and not torch.compiler.is_compiling() and not needs_derivative(concentration)
+    pair = sides_to_count(X, Y, missing, missing_y)
+    return pair, Quantity("mallows" if direct else "distance", as_float(tie_penalty), bool(normalize)), concentration
+
+
+def _stream(
+    pair: Pair | SparsePair, quantity: Quantity, lam: Tensor, block: int | None, method: str, workspace: int
+) -> PairStream:
+    if quantity.name != "mallows":
+        raise ValueError("lam is not one number without a gradient, which out takes; leave out away")
+    return PairStream.of(pair, quantity, block=block, method=method, workspace=workspace, lam=lam)
 
 
 def _as_concentration(lam: object) -> Tensor:

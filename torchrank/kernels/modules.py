@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from torchrank.kernels.kendall import VARIANTS, kendall_gram
+from torchrank.kernels.kendall import kendall_gram
+from torchrank.kernels.kendall_arguments import VARIANTS
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.kernels.multivariate import Parts, as_parts, log_weights, simplex, weighted_sum
 from torchrank.kernels.smoothed import smoothed_kendall_gram

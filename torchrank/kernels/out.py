@@ -1,6 +1,7 @@
 """Whole matrices over all pairs, block by block into an array or onto the disk."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,30 +9,46 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank._version import __version__
 from torchrank.kernels.block_stream import BlockStream
+from torchrank.kernels.plan import plan_of
+from torchrank.processes import Group, rank_of, refuse_different, share_of, together, told
 from torchrank.rankings.arrays import Matrix, to_numpy
-from torchrank.storage import BlockFolder
+from torchrank.storage import BlockFolder, form_of
 
 
-def into(out: Any, stream: BlockStream, *, resume: bool, title: str, progress: bool) -> Matrix:
+def into(
+    out: Any,
+    prepare: Callable[[], BlockStream],
+    *,
+    resume: bool,
+    group: Group,
+    title: str,
+    progress: bool,
+) -> Matrix:
     """The matrix of a stream in ``out``: an array, which is filled, or a name on disk.
+
+    ``prepare`` makes the stream; it is called here, so that what it refuses in one process of a group is refused in
+    all.
 
     Raises:
         TypeError: something else, or a dtype that NumPy lacks.
-        ValueError: an array of another shape or dtype, ``resume`` without a name, and what
+        ValueError: an array of another shape or dtype, ``resume`` or ``group`` without a name, and what
             :class:`torchrank.storage.BlockFolder` refuses.
         ImportError: a name that ends in .zarr, and no zarr.
         OSError: the disk is full, or the name is there.
+        RuntimeError: another process of the group raised.
     """
     if isinstance(out, (str, os.PathLike)):
-        return _into_file(Path(out), stream, resume=resume, title=title, progress=progress)
+        return _into_file(Path(out), prepare, resume=resume, group=group, title=title, progress=progress)
     if not isinstance(out, (np.ndarray, Tensor)):
         raise TypeError(
             f"out is {type(out).__name__}; expected a name that ends in .npy or .zarr, an array or a tensor"
         )
     if resume:
         raise ValueError("resume=True goes on with blocks on disk; out is an array")
+    if group is not None:
+        raise ValueError("the processes of a group write to one place on disk; out is an array: pass a name")
+    stream = prepare()
     dtype = out.dtype if isinstance(out, Tensor) else _torch_dtype(out)
     if tuple(out.shape) != stream.shape or dtype != stream.dtype:
         raise ValueError(
@@ -46,29 +63,52 @@ def into(out: Any, stream: BlockStream, *, resume: bool, title: str, progress: b
     return out
 
 
-def refuse_without_out(block: int | None, resume: bool) -> None:
+def refuse_without_out(block: int | None, resume: bool, group: Group) -> None:
     """Raise ``ValueError`` for arguments that are of ``out`` alone."""
-    if block is not None or resume:
-        raise ValueError(f"{'resume' if resume else 'block'} is for matrices that are written to out; pass out= too")
+    given = {"resume": resume, "block": block is not None, "group": group is not None}
+    if any(given.values()):
+        name = next(name for name, there in given.items() if there)
+        raise ValueError(f"{name} is for matrices that are written to out; pass out= too")
 
 
-def _into_file(path: Path, stream: BlockStream, *, resume: bool, title: str, progress: bool) -> Any:
-    folder = BlockFolder(path, _plan(stream), resume=bool(resume))
+def _into_file(
+    path: Path,
+    prepare: Callable[[], BlockStream],
+    *,
+    resume: bool,
+    group: Group,
+    title: str,
+    progress: bool,
+) -> Any:
+    with together(group):
+        form_of(path).check()
+        stream = prepare()
+        plan = plan_of(stream) | {"dtype": to_numpy(torch.empty(0, dtype=stream.dtype)).dtype.str}
+    refuse_different(plan | {"resume": bool(resume)}, group)
+    folder = _folder(path, plan, resume=bool(resume), group=group)
     parts = stream.parts()
-    if not folder.done:
-        for part, block in stream.run(title, progress, folder.missing(parts)):
-            folder.write(part, to_numpy(block[0]))
-    return folder.finish(parts)
+    if not told(folder.done, group)[0]:
+        with together(group):
+            missing = folder.missing(share_of(parts, group))
+            for part, block in stream.run(title, progress and rank_of(group) == 0, missing):
+                folder.write(part, to_numpy(block[0]))
+    with together(group):
+        if rank_of(group) == 0:
+            folder.finish(parts)
+    with together(group):
+        return folder.read()
 
 
-def _plan(stream: BlockStream) -> dict[str, Any]:
-    return {
-        "torchrank": __version__,
-        "shape": list(stream.shape),
-        "block": stream.block,
-        "dtype": to_numpy(torch.empty(0, dtype=stream.dtype)).dtype.str,
-        **stream.identity(),
-    }
+def _folder(path: Path, plan: dict[str, Any], *, resume: bool, group: Group) -> BlockFolder:
+    """The folder of a matrix, made or found by the first process of a group and then found by the others."""
+    folder: Any = None
+    with together(group):
+        if rank_of(group) == 0:
+            folder = BlockFolder(path, plan, resume=resume)
+    with together(group):
+        if folder is None:
+            folder = BlockFolder(path, plan, resume=True, create=False)
+    return folder
 
 
 def _torch_dtype(out: np.ndarray) -> torch.dtype:

@@ -15,11 +15,14 @@ from torchrank.ops.checks import complete_scores, positive_window
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
+from torchrank.processes import ARGUMENTS as OF_PROCESSES
+from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.pairs import item_pairs, n_pairs
 from torchrank.rankings.validate import (
+    ScorePair,
     Scores,
     as_float,
     as_scores,
@@ -32,7 +35,7 @@ from torchrank.rankings.validate import (
 
 
 @isolated
-@shares_arguments(ARGUMENTS)
+@shares_arguments(ARGUMENTS, OF_PROCESSES)
 def smoothed_kendall_gram(
     X: Scores,
     Y: Scores | None = None,
@@ -45,6 +48,7 @@ def smoothed_kendall_gram(
     out: Any = None,
     block: int | None = None,
     resume: bool = False,
+    group: Group = None,
 ) -> Matrix:
     r"""Smoothed Kendall kernel between all score vectors: the Kendall kernel expected over independent jitters.
 
@@ -98,23 +102,47 @@ def smoothed_kendall_gram(
         >>> smoothed_kendall_gram(X, window=1.0).round(3).tolist()
         [[0.679, 0.655], [0.655, 0.679]]
     """
+    if out is not None:
+        words = {"noise": noise, "method": method, "block": block, "workspace": workspace}
+        return into(
+            out,
+            lambda: _stream(X, Y, window, **words),
+            resume=resume,
+            group=group,
+            title="smoothed_kendall_gram",
+            progress=bool(progress),
+        )
+    refuse_without_out(block, resume, group)
+    workspace = _checked(noise, method, workspace)
+    pair, x, y, width = _sides(X, Y, window)
+    flat_x, flat_y, shape = one_batch(x, y)
+    result = smoothed_gram_op(flat_x, flat_y, width, noise, method, workspace, progress)
+    return pair.origin.gram(result.reshape(shape).to(pair.dtype), symmetric=pair.Y is None)
+
+
+def _checked(noise: str, method: str, workspace: int) -> int:
     check_choice(noise, "noise", tuple(NOISES))
     check_choice(method, "method", METHODS)
-    workspace = check_workspace(workspace)
+    return check_workspace(workspace)
+
+
+def _sides(X: Scores, Y: Scores | None, window: Any) -> tuple[ScorePair, Tensor, Tensor | None, Tensor]:
+    """The scores as they came, in the dtype to compute in, and the window."""
     pair = score_pair(X, Y)
     width = one_window(window)
     dtype = _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
     x = complete_scores(pair.X.to(dtype), "X")
-    y = None if pair.Y is None else complete_scores(pair.Y.to(dtype), "Y")
-    if out is not None:
-        stream = SmoothedStream.of(
-            x, y, window=width, noise=noise, method=method, block=block, workspace=workspace, dtype=pair.dtype
-        )
-        return into(out, stream, resume=resume, title="smoothed_kendall_gram", progress=bool(progress))
-    refuse_without_out(block, resume)
-    flat_x, flat_y, shape = one_batch(x, y)
-    result = smoothed_gram_op(flat_x, flat_y, width, noise, method, workspace, progress)
-    return pair.origin.gram(result.reshape(shape).to(pair.dtype), symmetric=pair.Y is None)
+    return pair, x, None if pair.Y is None else complete_scores(pair.Y.to(dtype), "Y"), width
+
+
+def _stream(
+    X: Scores, Y: Scores | None, window: Any, *, noise: str, method: str, block: int | None, workspace: int
+) -> SmoothedStream:
+    workspace = _checked(noise, method, workspace)
+    pair, x, y, width = _sides(X, Y, window)
+    return SmoothedStream.of(
+        x, y, window=width, noise=noise, method=method, block=block, workspace=workspace, dtype=pair.dtype
+    )
 
 
 @isolated

@@ -6,7 +6,7 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.batches import one_batch
-from torchrank.kernels.kendall import VARIANTS
+from torchrank.kernels.kendall_arguments import VARIANTS
 from torchrank.kernels.normalize import normalize_gram
 from torchrank.ops.checks import pair_weights as checked_pair_weights
 from torchrank.ops.dense_ranks import dense_ranks

@@ -1,5 +1,6 @@
 """Matrices over all pairs on disk, block by block, so that a run that was killed goes on where it was."""
 
 from torchrank.storage.block_folder import BlockFolder
+from torchrank.storage.forms import form_of
 
-__all__ = ["BlockFolder"]
+__all__ = ["BlockFolder", "form_of"]

@@ -49,14 +49,16 @@ class BlockFolder:
         target: where the matrix is to be; the end of its name is a key of :data:`torchrank.storage.forms.FORMS`.
         plan: what it is, of which JSON can be made, with "shape", "dtype" and "block".
         resume: whether to go on with what an earlier run left.
+        create: whether to make the folder where there is none; of several processes that share it one does.
 
     Raises:
         FileExistsError: the target is there; or blocks of an earlier run, without ``resume``.
+        FileNotFoundError: no folder, without ``create``.
         ValueError: those of another matrix; the message names what differs. A name with another end.
         ImportError: a package is missing that writes the matrix.
     """
 
-    def __init__(self, target: Path, plan: dict[str, Any], *, resume: bool) -> None:
+    def __init__(self, target: Path, plan: dict[str, Any], *, resume: bool, create: bool = True) -> None:
         self._form = form_of(target)
         self._form.check()
         self.target, self.folder = target, target.with_name(target.name + ".blocks")
@@ -64,6 +66,11 @@ class BlockFolder:
         self.shape, self.dtype = tuple(plan["shape"]), np.dtype(plan["dtype"])
         there = self._plan_there()
         if there is None:
+            if not create:
+                raise FileNotFoundError(
+                    f"{self.folder} is not there, though the first process has made it; processes of a group need a "
+                    "folder on a disk that all of them see: give another name"
+                )
             if target.exists():
                 raise FileExistsError(f"{target} is there already; remove it, or give another name")
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -109,8 +116,8 @@ class BlockFolder:
         """
         write_block(self._path(part), values.astype(self.dtype, copy=False))
 
-    def finish(self, parts: Iterable[Part]) -> Any:
-        """Make the matrix of all blocks, and remove the folder; an array that reads it from the disk.
+    def finish(self, parts: Iterable[Part]) -> None:
+        """Make the matrix of all blocks, and remove the folder.
 
         Raises:
             OSError: the disk is full; the blocks stay.
@@ -120,6 +127,9 @@ class BlockFolder:
             self._join(parts)
         shutil.rmtree(self.folder)
         sync_folder(self.target.parent)
+
+    def read(self) -> Any:
+        """The finished matrix, an array that reads it from the disk."""
         return self._form.load(self.target)
 
     def _join(self, parts: Iterable[Part]) -> None:

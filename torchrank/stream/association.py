@@ -189,9 +189,9 @@ class Tests:
         x = rows_of(pair.X.strict, pair.X.ranks)
         return cls(stream, x, x if pair.Y is None else rows_of(pair.Y.strict, pair.Y.ranks))
 
-    def run(self, title: str, progress: bool) -> Iterator[tuple[Part, Scored]]:
-        """The tests of all blocks."""
-        for part, values in self.stream.run(title, progress):
+    def run(self, title: str, progress: bool, parts: list[Part] | None = None) -> Iterator[tuple[Part, Scored]]:
+        """The tests of all blocks, or of those asked for."""
+        for part, values in self.stream.run(title, progress, parts):
             yield part, self._scored(part, values.detach().cpu().numpy())
 
     def _scored(self, part: Part, values: np.ndarray) -> Scored:

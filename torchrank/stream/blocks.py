@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
-from torchrank.kernels.kendall import kernel_quantity
-from torchrank.kernels.pair_stream import PairStream
+from torchrank.kernels.kendall_arguments import kernel_quantity
+from torchrank.kernels.pair_stream import PairStream, Part
+from torchrank.kernels.plan import refuse_different_plans
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import sides_to_count
+from torchrank.processes import ARGUMENTS as OF_PROCESSES
+from torchrank.processes import Group, rank_of, share_of, together
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated, isolation
 from torchrank.rankings.missing import Missing
@@ -26,7 +29,7 @@ class Block(NamedTuple):
 
 
 @isolated
-@shares_arguments(ARGUMENTS, OF_STREAMS)
+@shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_blocks(
     X: Scores,
     Y: Scores | None = None,
@@ -41,6 +44,7 @@ def kendall_blocks(
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
+    group: Group = None,
 ) -> Iterator[Block]:
     """:func:`torchrank.kendall_gram` block by block, for matrices that are larger than memory.
 
@@ -61,6 +65,7 @@ def kendall_blocks(
         method: {method}
         workspace: {workspace}
         progress: {progress}
+        group: {group} Each one gets its own share of them; errors in what is done with a block are not told.
 
     Returns:
         An iterator of :class:`Block`: slices of rows and of columns, and values of the dtype and kind of
@@ -77,14 +82,16 @@ def kendall_blocks(
         0 2 [[-1.0], [-0.33]]
         2 2 [[1.0]]
     """
-    pair = sides_to_count(X, Y, missing, missing_y)
-    quantity = kernel_quantity(pair, variant, min_common, fill_value, shrink)
-    stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
-    return _blocks(stream, bool(progress))
+    with together(group):
+        pair = sides_to_count(X, Y, missing, missing_y)
+        quantity = kernel_quantity(pair, variant, min_common, fill_value, shrink)
+        stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
+    refuse_different_plans(stream, group)
+    return _blocks(stream, share_of(stream.parts(), group), bool(progress) and rank_of(group) == 0)
 
 
-def _blocks(stream: PairStream, progress: bool) -> Iterator[Block]:
-    blocks = stream.run("kendall_blocks", progress)
+def _blocks(stream: PairStream, parts: list[Part], progress: bool) -> Iterator[Block]:
+    blocks = stream.run("kendall_blocks", progress, parts)
     while True:
         with isolation():  # not around what is done with a block
             part, values = next(blocks, (None, None))

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,18 +11,19 @@ from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
-from torchrank.kernels.kendall import kernel_quantity
+from torchrank.kernels.kendall_arguments import kernel_quantity
 from torchrank.kernels.pair_stream import PairStream
-from torchrank.ops.engines import why_missing
+from torchrank.kernels.plan import refuse_different_plans
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import sides_to_count
+from torchrank.processes import ARGUMENTS as OF_PROCESSES
+from torchrank.processes import Group, rank_of, share_of, together
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.validate import Scores, check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
-
-ORDERS = ("positive", "negative", "either")  # largest, smallest or largest absolute values first
+from torchrank.stream.nearest import ORDERS, merged_over, nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class Neighbors:
 
 
 @isolated
-@shares_arguments(ARGUMENTS, OF_STREAMS)
+@shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_neighbors(
     X: Scores,
     k: int,
@@ -91,6 +91,7 @@ def kendall_neighbors(
     method: str = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
+    group: Group = None,
 ) -> Neighbors:
     """The k rankings nearest to each one by the Kendall kernel, exactly, without the matrix of all pairs.
 
@@ -110,6 +111,7 @@ def kendall_neighbors(
         method: {method}
         workspace: {workspace}
         progress: {progress}
+        group: {group}
 
     Returns:
         :class:`Neighbors`: indices and values ``(m, k)``, nearest first, of equally near ones those of the first rows;
@@ -125,74 +127,18 @@ def kendall_neighbors(
         >>> indices.tolist(), values.round(3).tolist()
         ([[2], [2], [0]], [[0.333], [-0.333], [0.333]])
     """
-    check_choice(sign, "sign", ORDERS)
-    pair = sides_to_count(X, Y, missing, missing_y)
-    quantity = kernel_quantity(pair, variant, min_common, math.nan, shrink)
-    stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
-    m, m2 = stream.shape
-    check_count(k, "k", least=1)
-    most = m2 - stream.symmetric
-    if k > most and m:
-        raise ValueError(f"k={k} is too large; there are {most} {'other ' if stream.symmetric else ''}rankings")
-    values, indices = _nearest(stream, int(k), ORDERS.index(sign), bool(progress))
+    with together(group):
+        check_choice(sign, "sign", ORDERS)
+        pair = sides_to_count(X, Y, missing, missing_y)
+        quantity = kernel_quantity(pair, variant, min_common, math.nan, shrink)
+        stream = PairStream.of(pair, quantity, block=block, method=method, workspace=workspace)
+        m, m2 = stream.shape
+        check_count(k, "k", least=1)
+        most = m2 - stream.symmetric
+        if k > most and m:
+            raise ValueError(f"k={k} is too large; there are {most} {'other ' if stream.symmetric else ''}rankings")
+    refuse_different_plans(stream, group, k=int(k), sign=sign)
+    with together(group):
+        best = nearest(stream, share_of(stream.parts(), group), int(k), sign, bool(progress) and rank_of(group) == 0)
+    values, indices = merged_over(best, sign, group)
     return Neighbors(pair.origin.wrap(indices), pair.origin.wrap(values), m2)
-
-
-def _nearest(stream: PairStream, k: int, order: int, progress: bool) -> tuple[Tensor, Tensor]:
-    device = stream.pair.X.ranks.device
-    kept: Any = None
-    for part, block in stream.run("kendall_neighbors", progress):
-        values = block[0]
-        if kept is None:
-            kept = (
-                torch.full((stream.shape[0], k), torch.nan, dtype=values.dtype, device=device),
-                torch.full((stream.shape[0], k), -1, dtype=torch.int64, device=device),
-            )
-        _take(values.detach(), part.rows, part.columns, order, kept, own=stream.symmetric)
-        if part.mirrored:
-            _take(values.detach().mT, part.columns, part.rows, order, kept, own=False)
-    if kept is None:
-        kept = torch.empty(0, k, dtype=stream.pair.dtype), torch.empty(0, k, dtype=torch.int64)
-        return kept[0].to(device), kept[1].to(device)
-    if not _by_heaps(kept[0]):
-        return kept
-    from torchrank.cpu.nearest import sorted_best
-
-    best = sorted_best((kept[0].numpy(), kept[1].numpy()), order)
-    return torch.from_numpy(best[0]), torch.from_numpy(best[1])
-
-
-def _by_heaps(values: Tensor) -> bool:
-    """Whether these are kept by the CPU's engine."""
-    return values.device.type == "cpu" and values.dtype in (torch.float32, torch.float64) and why_missing("cpu") is None
-
-
-def _take(values: Tensor, rows: slice, columns: slice, order: int, kept: tuple[Tensor, Tensor], *, own: bool) -> None:
-    """Let a block ``(rows, columns)`` into the best of its rows; ``own`` says that a row is a column too."""
-    if not _by_heaps(values):
-        _take_sorted(values, rows, columns, order, kept, own=own)
-        return
-    from torchrank.cpu.nearest import keep_best, keep_best_of_columns  # numba takes half a second to import
-
-    arrays = kept[0].numpy(), kept[1].numpy()
-    if values.is_contiguous():
-        keep_best(values.numpy(), rows.start, columns.start, order, arrays, own)
-    else:  # a transposed block
-        keep_best_of_columns(values.mT.numpy(), columns.start, rows.start, order, arrays)
-
-
-def _take_sorted(
-    values: Tensor, rows: slice, columns: slice, order: int, kept: tuple[Tensor, Tensor], *, own: bool
-) -> None:
-    """The same by sorting; stable, and columns come in rising order, so that of equal ones the first are kept."""
-    k = kept[0].shape[1]
-    column = torch.arange(columns.start, columns.stop, device=values.device)
-    if own:
-        row = torch.arange(rows.start, rows.stop, device=values.device)
-        values = values.masked_fill(row[:, None] == column, torch.nan)
-    both = torch.cat([kept[0][rows], values], 1)
-    places = torch.cat([kept[1][rows], column.expand(values.shape)], 1)
-    key = both if order == 0 else -both if order == 1 else both.abs()
-    best = key.nan_to_num(nan=-torch.inf).argsort(dim=1, descending=True, stable=True)[:, :k]
-    kept[0][rows] = both.gather(1, best)
-    kept[1][rows] = torch.where(kept[0][rows].isnan(), -1, places.gather(1, best))

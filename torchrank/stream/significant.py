@@ -3,6 +3,7 @@
 import numpy as np
 
 from torchrank.kernels.block_stream import Part
+from torchrank.processes import Group, joined, told
 from torchrank.stream.association import Scored
 from torchrank.stream.p_values import may_be_at_most, nothing_to_test
 
@@ -40,6 +41,16 @@ class Significant:
         if self._candidates > self._prune_at:
             self._prune()
             self._prune_at = max(_PRUNED, 2 * self._candidates)
+
+    def of_all(self, group: Group) -> "Significant":
+        """Candidates of all processes of a group, each of which has seen some of the pairs.
+
+        To each of them the pairs of the others are still to come, so what it left out is significant in none.
+        """
+        all_of = Significant(self.alpha, self.correction, self.alternative, 0)
+        all_of._columns = [[joined(values, group)] for values in self._joined()]
+        all_of.tested = sum(told(self.tested, group))
+        return all_of
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rows, columns and taus of the pairs that are significant among all, in the order in which they came."""
