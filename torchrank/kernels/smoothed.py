@@ -76,6 +76,7 @@ def smoothed_kendall_gram(
         block: {out_block}
         resume: {resume} For this "exact" and "reference" need the same ``workspace``, version of torch, device and,
             on a CPU, number of torch's threads, and refuse others; machines of different kinds may round differently.
+        group: for ``out`` that is a name, {group}
 
     Returns:
         ``(..., m, m2)`` in the dtype of the scores if that is floating, else in the default dtype (torch's for tensors,
