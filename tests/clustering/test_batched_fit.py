@@ -7,8 +7,9 @@ import torch
 from torch.utils.data import DataLoader
 
 import torchrank as tr
+from tests.interruptions import killed_after_every_save
 from tests.processes import run
-from torchrank.storage import checkpoint as storage
+from torchrank.stream import passes as streamed_passes
 
 RNG = np.random.default_rng(0)
 N = 7
@@ -80,6 +81,22 @@ def test_it_does_not_depend_on_batches(name):
             assert torch.equal(value, state[key]), key
 
 
+@pytest.mark.parametrize("make", [kernel_kmeans, ranking_kmeans])
+def test_a_start_takes_no_more_room_than_its_share(monkeypatch, make):
+    """The more items, the fewer rows are in the sample."""
+    seen = []
+    monkeypatch.setattr(streamed_passes, "_MOST_SIGNS", 40 * 21)
+    fit = type(make()).fit
+
+    def watched(self, rows, *arguments, **settings):
+        seen.append(rows)
+        return fit(self, rows, *arguments, **settings)
+
+    monkeypatch.setattr(type(make()), "fit", watched)
+    assert make(init="k-means++").fit(tr.Batches(X, 100)).converged
+    assert len(seen[1]) == 40
+
+
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_a_start_from_a_sample_ends_no_worse_than_it(init):
     model = kernel_kmeans(init=init)
@@ -136,10 +153,6 @@ def test_too_few_passes_warn_once():
     assert (found.n_iter, found.converged, found.reason) == (1, False, "max_iter")
 
 
-class Killed(BaseException):
-    """In place of a signal, which no code can catch."""
-
-
 @pytest.mark.parametrize("name", ["kernel", "ranking, partial"])
 def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, name):
     rows, make = CASES[name]
@@ -152,21 +165,8 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, name)
         return model.state_dict(), found, torch.rand(3, generator=generator)
 
     expected = fit()
-    write, kills = storage.write_whole, []
-
-    def killed_after(path, content):
-        write(path, content)
-        kills.append(path)
-        raise Killed
-
-    for _ in range(20):
-        monkeypatch.setattr(storage, "write_whole", killed_after)
-        try:
-            fit(checkpoint=path)
-            break
-        except Killed:
-            pass
-    assert len(kills) == expected[1].n_iter + 1  # the start, and every pass
+    kills = killed_after_every_save(monkeypatch, lambda: fit(checkpoint=path))
+    assert kills == expected[1].n_iter + 1  # the start, and every pass
     found = fit(checkpoint=path)  # of a fit that is finished
     for key, value in expected[0].items():
         assert torch.equal(value, found[0][key]), key
@@ -188,8 +188,14 @@ def test_checkpoints_of_other_fits_are_refused(tmp_path):
     kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=path)
     kept = path.read_bytes()
     kernel_kmeans().fit(tr.Batches(X[::-1].copy(), 90), checkpoint=path)  # the same rows
-    with pytest.raises(ValueError, match=r"another fit, which differs in rows: '900 rows .* and not '899"):
+    with pytest.raises(ValueError, match=r"another fit, which differs in init: .* rows: '900 rows .* and not '899"):
         kernel_kmeans(X[1:]).fit(tr.Batches(X[1:], 200), checkpoint=path)
+    other = labels_of(X)
+    other[0] = 3 - other[0]
+    with pytest.raises(ValueError, match="differs in init: "):
+        kernel_kmeans(init=other).fit(tr.Batches(X, 200), checkpoint=path)
+    with pytest.raises(IsADirectoryError):
+        kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=tmp_path)
     with pytest.raises(ValueError, match="differs in variant: 'b' and not 'a'"):
         kernel_kmeans(variant="a").fit(tr.Batches(X, 200), checkpoint=path)
     with pytest.raises(ValueError, match="differs in"):

@@ -7,9 +7,9 @@ import torch
 from torch.utils.data import DataLoader
 
 import torchrank as tr
+from tests.interruptions import killed_after_every_save
 from tests.processes import run
 from torchrank.distributions import GhostItem
-from torchrank.storage import checkpoint as storage
 
 RNG = np.random.default_rng(0)
 N = 6
@@ -59,30 +59,13 @@ def test_whatever_has_batches_can_be_fitted():
     assert tr.fit_plackett_luce(tr.Batches(frame, 80)).logits.index.tolist() == list("abcdef")
 
 
-class Killed(BaseException):
-    """In place of a signal, which no code can catch."""
-
-
 @pytest.mark.parametrize("name", ["total", "by products", "ties"])
 def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, name):
     rows, words = CASES[name]
     path, batches = tmp_path / "fit.pt", tr.Batches(rows, 90)
     expected = tr.fit_plackett_luce(batches, **words)
-    write, kills = storage.write_whole, []
-
-    def killed_after(path, content):
-        write(path, content)
-        kills.append(path)
-        raise Killed
-
-    monkeypatch.setattr(storage, "write_whole", killed_after)
-    for _ in range(100):
-        try:
-            tr.fit_plackett_luce(batches, checkpoint=path, **words)
-            break
-        except Killed:
-            pass
-    assert len(kills) == expected.n_iter + 1
+    kills = killed_after_every_save(monkeypatch, lambda: tr.fit_plackett_luce(batches, checkpoint=path, **words))
+    assert kills == expected.n_iter + 1
     found = tr.fit_plackett_luce(batches, checkpoint=path, **words)
     for mine, its in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, its)

@@ -6,8 +6,8 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import torchrank as tr
+from tests.interruptions import killed_after_every_save
 from tests.processes import run
-from torchrank.storage import checkpoint as storage
 
 RNG = np.random.default_rng(0)
 L, D = 5, 3
@@ -85,10 +85,6 @@ def test_its_losses_are_those_of_all_rows_or_of_others():
     assert judged.losses[0] == pytest.approx(np.mean(kept), rel=1e-12)
 
 
-class Killed(BaseException):
-    """In place of a signal, which no code can catch."""
-
-
 @pytest.mark.parametrize("settings", [{}, {"stop": "loss", "tol": 1e-9}])
 def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, settings):
     path, batches = tmp_path / "fit.pt", tr.Batches((X, Y), 300)
@@ -100,21 +96,8 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, setti
         return made.state_dict(), evidence, torch.rand(3, generator=generator)
 
     expected = fit()
-    write, kills = storage.write_whole, []
-
-    def killed_after(path, content):
-        write(path, content)
-        kills.append(path)
-        raise Killed
-
-    monkeypatch.setattr(storage, "write_whole", killed_after)
-    for _ in range(100):
-        try:
-            fit(checkpoint=path)
-            break
-        except Killed:
-            pass
-    assert len(kills) == expected[1].n_iter + 1
+    kills = killed_after_every_save(monkeypatch, lambda: fit(checkpoint=path))
+    assert kills == expected[1].n_iter + 1
     found = fit(checkpoint=path)
     for key, value in expected[0].items():
         assert torch.equal(value, found[0][key]), key

@@ -7,10 +7,10 @@ import torch
 from torch.utils.data import DataLoader
 
 import torchrank as tr
+from tests.interruptions import killed_after_every_save
 from tests.processes import run
 from torchrank.clustering import center_sums
 from torchrank.mixtures import mallows_batches
-from torchrank.storage import checkpoint as storage
 
 RNG = np.random.default_rng(0)
 N, C = 6, 3
@@ -73,10 +73,6 @@ def test_it_does_not_depend_on_batches():
             torch.testing.assert_close(states[0][key], state[key], rtol=1e-9, atol=0)  # sums of fractions
 
 
-class Killed(BaseException):
-    """In place of a signal, which no code can catch."""
-
-
 @pytest.mark.parametrize("name", ["total", "anywhere"])
 def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, name):
     path = tmp_path / "fit.pt"
@@ -89,21 +85,8 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, name)
 
     expected = fit()
     assert expected[1].n_iter > 21  # so that it extrapolates
-    write, kills = storage.write_whole, []
-
-    def killed_after(path, content):
-        write(path, content)
-        kills.append(path)
-        raise Killed
-
-    monkeypatch.setattr(storage, "write_whole", killed_after)
-    for _ in range(1000):
-        try:
-            fit(checkpoint=path)
-            break
-        except Killed:
-            pass
-    assert len(kills) == expected[1].n_iter + 1  # the start, and every pass
+    kills = killed_after_every_save(monkeypatch, lambda: fit(checkpoint=path))
+    assert kills == expected[1].n_iter + 1  # the start, and every pass
     found = fit(checkpoint=path)
     for key, value in expected[0].items():
         assert torch.equal(value, found[0][key]), key

@@ -10,7 +10,7 @@ from torch import Tensor
 from torchrank._warnings import quietly
 from torchrank.clustering.center_sums import CenterSums, Costs, center_sums, nearest_centers, relative_costs
 from torchrank.clustering.centers import centers_of_margins, improved
-from torchrank.clustering.lloyd import KMeansFit, masses, one_set_of_labels
+from torchrank.clustering.lloyd import KMeansFit, init_in_plan, masses, one_set_of_labels
 from torchrank.clustering.streamed import Centers, State, streamed_lloyd
 from torchrank.processes import stacked
 from torchrank.rankings.arrays import Matrix
@@ -18,7 +18,6 @@ from torchrank.rankings.orders import total_scores
 from torchrank.rankings.pairs import n_pairs, pair_signs
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import check_generator
-from torchrank.storage.checkpoint import Checkpoint
 from torchrank.stream.passes import Chunk, Passes
 
 _SAMPLE = 16_384  # rows that starts are fitted to
@@ -63,6 +62,12 @@ class KendallCenters(Centers):
     def relative(self, rankings: Rankings, means: Tensor, norms: Tensor) -> Tensor:
         """Squared distances ``(r, c)`` to means of squared ``norms``, less k(x, x)."""
         return relative_costs(_engine(rankings, means), rankings, self.costs(rankings, means)._replace(offset=norms))
+
+    def mean_of(self, rankings: Rankings, coefficients: Tensor) -> Tensor:
+        """``(c, p)`` sums of the feature vectors of rankings, weighted by ``coefficients`` (c, r)."""
+        nothing = coefficients.new_zeros(len(coefficients), n_pairs(rankings.shape[1]))
+        lean = self.costs(rankings, nothing).lean
+        return _engine(rankings, nothing).weighted_sums(rankings, (coefficients * lean).mT)
 
     def nearest(self, rankings: Rankings, means: Tensor, norms: Tensor) -> Tensor:
         """``(r,)`` the nearest of the means that have finite norms."""
@@ -132,13 +137,10 @@ def fit_in_batches(
     """
     check_generator(generator)
     with passes, quietly():
-        facts = passes.facts(generator, _SAMPLE)
-        plan = plan | {"rows": facts.fingerprint, "n_clusters": n_clusters}
-        keeper = Checkpoint(checkpoint, plan, passes.group)
-        kept = keeper.load(generator)
-        device = passes.first.ranks.device
+        plan = plan | {"n_clusters": n_clusters, "init": init_in_plan(init)}
+        facts, keeper, kept = passes.begin(plan, checkpoint, generator, _SAMPLE)
         if kept is not None:
-            state = State.of_dict(kept, device)
+            state = State.of_dict(kept, passes.first.ranks.device)
         elif isinstance(init, str):
             centers, filled = start(facts.sample)
             group = passes.group  # of which each process may have drawn other starts

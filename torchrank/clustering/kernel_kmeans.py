@@ -22,7 +22,6 @@ from torchrank.clustering.points import (
     training_points,
 )
 from torchrank.clustering.soft_clusters import SoftClusters
-from torchrank.kernels.kendall import kendall_features
 from torchrank.kernels.modules import KendallKernel
 from torchrank.kernels.points import CHOOSE_KERNEL, Kernel, as_points, check_kernel, gram, scores_of_points
 from torchrank.linalg.state import GrowingBuffers
@@ -219,8 +218,8 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
     def _fit_in_batches(self, passes: Passes, generator: torch.Generator | None, checkpoint: Any) -> KMeansFit:
         def start(sample: Chunk) -> tuple[Tensor, Tensor]:
             self.fit(sample.rankings, sample.weights, generator=generator)
-            features = kendall_features(self.rankings, variant=kind.variant)
-            return self.coefficients @ as_double(torch.as_tensor(features)), self.center_norms.isfinite()
+            points = as_rankings(self.rankings, missing="raise").known()
+            return kind.mean_of(points, self.coefficients), self.center_norms.isfinite()
 
         kind = self._kind()
         state, fit = fit_in_batches(
@@ -232,7 +231,7 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
             max_iter=self.max_iter,
             generator=generator,
             checkpoint=checkpoint,
-            plan={"model": "KernelKMeans", "variant": kind.variant},
+            plan={"model": "KernelKMeans", "variant": kind.variant, "n_init": self.n_init},
         )
         self.means, ranks = state.centers, passes.first.ranks
         self.rankings = torch.empty(0, ranks.shape[1], dtype=torch.float64, device=ranks.device)

@@ -14,6 +14,7 @@ from torchrank._progress import show_starts, starts_bar
 from torchrank._repr import short_repr
 from torchrank._warnings import warn, warn_not_converged
 from torchrank.evidence import Evidence
+from torchrank.kernels.block_stream import digest
 from torchrank.kernels.points import Groups
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.validate import check_choice, check_count, check_generator
@@ -282,6 +283,11 @@ def _given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
     if lowest < 0 or highest >= n_clusters:
         raise ValueError(f"init has labels from {lowest} to {highest}; expected 0 to {n_clusters - 1}")
     return labels
+
+
+def init_in_plan(init: str | Matrix) -> str:
+    """What a checkpoint says of where a fit started: the word, or a digest of the labels."""
+    return init if isinstance(init, str) else digest(as_tensor(init, "init")[:1])
 
 
 def one_set_of_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:

@@ -183,7 +183,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
             max_iter=self.max_iter,
             generator=generator,
             checkpoint=checkpoint,
-            plan={"model": "RankingKMeans", "center": self.center, "missing": self.missing},
+            plan={"model": "RankingKMeans", "center": self.center, "missing": self.missing, "n_init": self.n_init},
         )
         self.centers, self.filled = ranks_of_signs(state.centers, passes.first.shape[1]), state.filled
         self.remember(passes.first.origin.items)

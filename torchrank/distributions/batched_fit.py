@@ -17,13 +17,13 @@ from torchrank.distributions.maximum import maximum, method_for
 from torchrank.distributions.plackett_luce_fit import PlackettLuceFit, with_origin
 from torchrank.distributions.priors import LogPrior, Prior, log_prior
 from torchrank.distributions.ties import TiedObjective
-from torchrank.processes import Group, joined, summed
+from torchrank.processes import Group, joined
 from torchrank.rankings.batches import Batches
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
-from torchrank.storage.checkpoint import Checkpoint
 from torchrank.stream.passes import Chunk, Passes, weights_of
+from torchrank.stream.sums import Sums
 
 
 def fit_in_batches(
@@ -52,15 +52,13 @@ def fit_in_batches(
         return Chunk(replace(sparse, origin=rankings.origin), weights_of(X, weights, rankings))
 
     with Passes(batches, read, group=group, title="Plackett-Luce", progress=progress) as passes:
-        facts = passes.facts()
+        words = {"missing": repr(missing), "ties": ties, "prior": repr(prior), "method": method}
+        facts, keeper, kept = passes.begin({"model": "Plackett-Luce", **words}, checkpoint)
         first = passes.first
         n, device = first.n_items, first.ranks.device
         asked = covariance(n, first.origin.items)
         log_prior_ = log_prior(prior, n, device)
-        plan = {"model": "Plackett-Luce", "missing": repr(missing), "ties": ties, "prior": repr(prior)}
         method = method_for(method, n)
-        keeper = Checkpoint(checkpoint, plan | {"method": method, "rows": facts.fingerprint}, group)
-        kept = keeper.load(None)
         preferences = passes.total(lambda chunk: _preferences(chunk, ties != "raise"))
         if log_prior_ is None:
             refuse_groups(groups_of(*preferences.edges(), n))
@@ -113,7 +111,7 @@ def _preferences(chunk: Chunk, ties: bool) -> Preferences:
 
 
 @dataclass(frozen=True)
-class PointSums:
+class PointSums(Sums):
     """Of the log-likelihood of some rows, without a prior."""
 
     log_likelihood: Tensor  # ()
@@ -121,24 +119,10 @@ class PointSums:
     diagonal: Tensor  # (q,) of the information
     information: Tensor  # (q, q), or (0, 0) where it is not asked for
 
-    def __add__(self, other: "PointSums") -> "PointSums":
-        return PointSums(*(mine + its for mine, its in zip(vars(self).values(), vars(other).values(), strict=True)))
-
-    def over(self, group: Group) -> "PointSums":
-        """The sum of those of all processes of a group."""
-        return PointSums(*(summed(part, group) for part in vars(self).values()))
-
 
 @dataclass(frozen=True)
-class _Product:
+class _Product(Sums):
     values: Tensor  # (q,)
-
-    def __add__(self, other: "_Product") -> "_Product":
-        return _Product(self.values + other.values)
-
-    def over(self, group: Group) -> "_Product":
-        """The sum of those of all processes of a group."""
-        return _Product(summed(self.values, group))
 
 
 class StreamedObjective(Objective):

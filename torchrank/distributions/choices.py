@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.processes import Group, summed
 from torchrank.rankings.missing import PARTIAL, Meaning
 from torchrank.rankings.orders import best_first
+from torchrank.stream.sums import Sums
 
 MISSING = ("raise", *PARTIAL)
 REMEDY = 'pass missing="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'
@@ -73,7 +73,7 @@ def log_prob(
 
 
 @dataclass(frozen=True)
-class ChoiceStatistics:
+class ChoiceStatistics(Sums):
     """What an update of Plackett-Luce worths needs of a set of rankings; those of two sets add up.
 
     For the worths that they were computed with, ``wins - worth * rates`` is the gradient of the log-likelihood in the
@@ -83,15 +83,6 @@ class ChoiceStatistics:
     wins: Tensor  # (..., n) weight of the choices that each item won
     rates: Tensor  # (..., n) sum of weight / (total worth on offer) over the choices that each item took part in
     log_likelihood: Tensor  # (...)
-
-    def __add__(self, other: "ChoiceStatistics") -> "ChoiceStatistics":
-        return ChoiceStatistics(
-            self.wins + other.wins, self.rates + other.rates, self.log_likelihood + other.log_likelihood
-        )
-
-    def over(self, group: Group) -> "ChoiceStatistics":
-        """The sum of those of all processes of a group."""
-        return ChoiceStatistics(*(summed(part, group) for part in (self.wins, self.rates, self.log_likelihood)))
 
 
 def choice_statistics(

@@ -57,9 +57,8 @@ def _polynomial(log_x: Tensor, offered: Tensor, order: int) -> Tensor:
     """The elementary symmetric polynomial of the items from each place on, ``(..., L)``."""
     x = log_x.exp() * offered
     found = x.flip(-1).cumsum(-1).flip(-1)
-    for _ in range(
-        1, order
-    ):  # e_k of the items from here on: with the item here, x e_{k-1} of those behind; or without
+    for _ in range(1, order):
+        # e_k of the items from here on: with the item here, x e_{k-1} of those behind; or without
         behind = torch.nn.functional.pad(found[..., 1:], (0, 1))
         found = (x * behind).flip(-1).cumsum(-1).flip(-1)
     return found

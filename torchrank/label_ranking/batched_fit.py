@@ -24,7 +24,7 @@ from torchrank.label_ranking.settings import EMSettings
 from torchrank.label_ranking.start import PL_STEPS, centered_logits, cluster_statistics
 from torchrank.label_ranking.training import TrainingRows
 from torchrank.ops.rank import as_rankings
-from torchrank.processes import Group, stacked, summed, told
+from torchrank.processes import Group, stacked, told
 from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.batches import Batches
 from torchrank.rankings.draws import seed_of
@@ -32,14 +32,14 @@ from torchrank.rankings.features import check_distances
 from torchrank.rankings.missing import PARTIAL, Missing
 from torchrank.rankings.prepared import said_of
 from torchrank.rankings.validate import check_generator
-from torchrank.storage.checkpoint import Checkpoint
 from torchrank.stream.passes import Chunk, Passes
+from torchrank.stream.sums import Sums
 
 _SAMPLE = 16_384  # rows that a start is made from
 
 
 @dataclass(frozen=True)
-class FeatureSums:
+class FeatureSums(Sums):
     """What is known of all features, about an origin."""
 
     rows: Tensor  # ()
@@ -52,13 +52,6 @@ class FeatureSums:
         """Those of a batch."""
         X, count = rows.X.double(), torch.tensor([len(rows.X), len(rows.taught)], device=rows.X.device)
         return cls(count[0], count[1], X.sum(0), X.square().sum(0))
-
-    def __add__(self, other: "FeatureSums") -> "FeatureSums":
-        return FeatureSums(*(mine + its for mine, its in zip(vars(self).values(), vars(other).values(), strict=True)))
-
-    def over(self, group: Group) -> "FeatureSums":
-        """The sum of those of all processes of a group."""
-        return FeatureSums(*(summed(part, group) for part in vars(self).values()))
 
     @property
     def mean(self) -> Tensor:
@@ -123,7 +116,8 @@ class BatchedTraining:
     ) -> tuple[PrototypeMixture, MMPLFit]:
         """The mixture, with the features' own origin, and how it went."""
         passes, settings = self.passes, self.settings
-        facts = passes.facts(generator, _SAMPLE)
+        plan = plan | {"settings": json.dumps(asdict(settings))}
+        facts, keeper, kept = passes.begin(plan, checkpoint, generator, _SAMPLE)
         sample = facts.sample
         assert sample.features is not None
         self.origin = sample.features.mean(0)  # near the mean, sums of squares keep their digits
@@ -134,9 +128,6 @@ class BatchedTraining:
         warn_of_features(sample.features, n_prototypes)
         self.origin = self.origin + features.mean.to(self.origin)
         n_passes = math.ceil(settings.n_updates / n_taught)
-        plan = plan | {"settings": json.dumps(asdict(settings)), "rows": facts.fingerprint}
-        keeper = Checkpoint(checkpoint, plan, passes.group)
-        kept = keeper.load(generator)
         if kept is not None:
             state = State.of_dict(kept, settings, sample.features.device)
         else:

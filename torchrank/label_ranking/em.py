@@ -11,8 +11,9 @@ from torchrank.distributions.choices import Choices, ChoiceStatistics, choice_st
 from torchrank.label_ranking.gates import PrototypeMixture, prototype_shares
 from torchrank.label_ranking.rankings import label_choices, label_votes
 from torchrank.label_ranking.training import TrainingRows
-from torchrank.processes import Group, rank_of, summed, world_of
+from torchrank.processes import Group, rank_of, world_of
 from torchrank.rankings.missing import Missing
+from torchrank.stream.sums import Sums
 
 BOUNDS = Bounds(step=1.0, logit=6.0)
 
@@ -115,7 +116,7 @@ def _batched_updates(
 
 
 @dataclass(frozen=True)
-class EMStatistics:
+class EMStatistics(Sums):
     """What an update needs of the rows of a batch."""
 
     pull: Tensor  # (M, d) sums of rows, by how much each pulls at a prototype
@@ -123,13 +124,6 @@ class EMStatistics:
     strength: Tensor  # (M,) the same of absolute values
     members: Tensor  # (K,) sums of posterior probabilities
     choices: ChoiceStatistics  # (K, L), and the log-likelihood () before the update
-
-    def over(self, group: Group) -> "EMStatistics":
-        """The sum of those of all processes of a group."""
-        pull, pulls, strength, members = (
-            summed(part, group) for part in (self.pull, self.pulls, self.strength, self.members)
-        )
-        return EMStatistics(pull, pulls, strength, members, self.choices.over(group))
 
 
 def em_step(

@@ -7,12 +7,12 @@ from torch import Tensor
 
 from torchrank.label_ranking.gates import PrototypeMixture, nearest
 from torchrank.label_ranking.training import TrainingRows
-from torchrank.processes import Group, summed
 from torchrank.rankings.orders import total_scores
+from torchrank.stream.sums import Sums
 
 
 @dataclass(frozen=True)
-class Losses:
+class Losses(Sums):
     """Sum over rows that order a pair, and how many these are."""
 
     sum: Tensor  # ()
@@ -24,13 +24,6 @@ class Losses:
         cluster = mixture.membership[nearest(rows.X, mixture.prototypes)]
         shares = rows.shares(total_scores(mixture.logits)).gather(1, cluster[:, None])[:, 0]
         return cls(torch.where(rows.pairs > 0, shares, 0).sum(), (rows.pairs > 0).sum())
-
-    def __add__(self, other: "Losses") -> "Losses":
-        return Losses(self.sum + other.sum, self.rows + other.rows)
-
-    def over(self, group: Group) -> "Losses":
-        """The sum of those of all processes of a group."""
-        return Losses(summed(self.sum, group), summed(self.rows, group))
 
     def mean(self) -> float:
         """loss_LR; NaN if no row orders a pair."""

@@ -10,8 +10,8 @@ from torchrank.label_ranking.em import ChoosingRows
 from torchrank.label_ranking.gates import PrototypeMixture, nearest
 from torchrank.label_ranking.start import mm_logits
 from torchrank.label_ranking.training import TrainingRows
-from torchrank.processes import Group, summed
 from torchrank.rankings.orders import total_scores
+from torchrank.stream.sums import Sums
 
 _REASSIGNMENTS = 10
 _TIE = 1e-4  # least difference of logits of a central ranking
@@ -19,7 +19,7 @@ _BLOCK = 2**18  # entries of a table of label pairs; it stays in a processor's c
 
 
 @dataclass(frozen=True)
-class CellSums:
+class CellSums(Sums):
     """What is known of the rows nearest to each prototype."""
 
     rows: Tensor  # (M,) how many
@@ -40,13 +40,6 @@ class CellSums:
             above = (ranks[:, :, None] > below) & (below >= 0)
             prefers.index_add_(0, cell[places], above.flatten(1) * weight[places, None])
         return cls(cell.bincount(minlength=n_prototypes).double(), votes, prefers.view(-1, L, L))
-
-    def __add__(self, other: "CellSums") -> "CellSums":
-        return CellSums(*(mine + its for mine, its in zip(vars(self).values(), vars(other).values(), strict=True)))
-
-    def over(self, group: Group) -> "CellSums":
-        """The sum of those of all processes of a group."""
-        return CellSums(*(summed(part, group) for part in vars(self).values()))
 
     def losses(self, centers: Tensor) -> Tensor:
         """``(M, K)`` sums over rows of the share of their pairs that central rankings ``(K, L)`` order otherwise."""

@@ -64,8 +64,7 @@ class _InverseRoot(torch.autograd.Function):
 def _moved(change: Tensor, roots: Tensor, vectors: Tensor) -> Tensor:
     """What a change of the matrix makes of its inverse root, or back: the map is its own transpose."""
     r, s = roots[:, None], roots
-    both = (
-        r * s
-    )  # (r - s) / (a - b) is -(r s)^2 / (r + s) for r = 1 / sqrt(a), s = 1 / sqrt(b); r^3 where s counts as 0
+    # (r - s) / (a - b) is -(r s)^2 / (r + s) for r = 1 / sqrt(a), s = 1 / sqrt(b); r^3 where s counts as 0
+    both = r * s
     slopes = torch.where(both > 0, -(both**2) / torch.where(both > 0, r + s, 1), (r + s) ** 3)
     return vectors @ (slopes * (vectors.mT @ ((change + change.mT) / 2) @ vectors)) @ vectors.mT

@@ -9,14 +9,13 @@ import torch
 from torch import Tensor
 
 from torchrank._warnings import quietly
-from torchrank.clustering.lloyd import one_set_of_labels
+from torchrank.clustering.lloyd import init_in_plan, one_set_of_labels
 from torchrank.mixtures.em import EMResult, Parameters
 from torchrank.mixtures.extrapolation import Extrapolation, extrapolated_statistics
 from torchrank.mixtures.statistics import MixtureStatistics, soft_members
 from torchrank.processes import stacked
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.validate import check_generator
-from torchrank.storage.checkpoint import Checkpoint
 from torchrank.stream.passes import Chunk, Facts, Passes
 
 _SAMPLE = 4096  # rows that starts are fitted to
@@ -91,10 +90,9 @@ def fit_in_batches(
     """
     check_generator(generator)
     with passes, quietly():
-        facts = passes.facts(generator, _SAMPLE)
-        keeper = Checkpoint(checkpoint, plan | {"rows": facts.fingerprint}, passes.group)
+        plan = plan | {"init": init_in_plan(init), "n_components": n_components}
+        facts, keeper, kept = passes.begin(plan, checkpoint, generator, _SAMPLE)
         run = Extrapolation(1, passes.first.ranks.device, extrapolated_statistics)
-        kept = keeper.load(generator)
         if kept is None:
             if isinstance(init, str):
                 found = steps.start(facts.sample)

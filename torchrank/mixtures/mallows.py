@@ -186,9 +186,10 @@ class MallowsMixture(Mixture):
 
         steps = Steps(MallowsParameters, start, rows.of_shares, rows.statistics, self._maximize, self._penalty)
         passes = Passes(batches, rows.read, group=group, title="EM", progress=progress)
-        plan = rows.plan() | {"n_components": self.n_components, "center": self.center, "max_lam": self.max_lam}
+        plan = rows.plan() | {"center": self.center, "max_lam": self.max_lam, "n_init": self.n_init}
         options |= {"init": self.init, "n_components": self.n_components, "tol": self.tol, "max_iter": self.max_iter}
         result, facts = fit_in_batches(passes, steps, plan=plan, **options)
+        self.to(passes.first.ranks.device)  # all parameters are replaced
         self._keep(result.parameters)
         self.remember(passes.first.origin.items)
         fit = result.evidence(0.0, 1.0)

@@ -5,27 +5,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from torchrank.processes import Group, summed
+from torchrank.stream.sums import Sums
 
 _SOFTNESS = 0.1  # share of every row that starts spread evenly over the components
 
 
 @dataclass(frozen=True)
-class MixtureStatistics:
+class MixtureStatistics(Sums):
     """Sufficient statistics of some rows for one M-step; those of several batches, or devices, add up."""
 
     counts: Tensor  # (..., c) weight of the rows that belong to each component
     moments: Tensor  # (..., c, q) weighted sums of what the components' distributions depend on
     log_likelihood: Tensor  # (...) weighted, under the parameters that gave the memberships
-
-    def __add__(self, other: "MixtureStatistics") -> "MixtureStatistics":
-        return MixtureStatistics(
-            self.counts + other.counts, self.moments + other.moments, self.log_likelihood + other.log_likelihood
-        )
-
-    def over(self, group: Group) -> "MixtureStatistics":
-        """The sum of those of all processes of a group."""
-        return MixtureStatistics(*(summed(part, group) for part in (self.counts, self.moments, self.log_likelihood)))
 
     def table(self) -> Tensor:
         """``(1, c, 1 + q)`` counts and moments."""

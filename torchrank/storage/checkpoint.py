@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from torchrank._version import __version__
 from torchrank.processes import Group, rank_of, refuse_different, together
 from torchrank.storage.files import write_whole
 
@@ -29,7 +30,7 @@ class Checkpoint:
         if path is not None and not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"checkpoint is {type(path).__name__}; expected the name of a file, or None")
         self.path, self.group = None if path is None else Path(path), group
-        self.plan = {"format": _FORMAT, **plan}
+        self.plan = {"torchrank": __version__, "format": _FORMAT, **plan}
 
     def load(self, generator: torch.Generator | None) -> dict[str, Any] | None:
         """The state that was saved last, None if there is none; the generator is brought to where it was then.
@@ -65,10 +66,11 @@ class Checkpoint:
                 write_whole(self.path, lambda file: file.write(buffer.getbuffer()))
 
     def _read(self, path: Path) -> dict[str, Any] | None:
-        try:
-            found = torch.load(path, map_location="cpu", weights_only=True)
-        except FileNotFoundError:
+        if not path.exists():
             return None
+        content = path.read_bytes()
+        try:
+            found = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
         except Exception as error:  # whatever the bytes make of it
             raise ValueError(f"{path} is no checkpoint of a fit ({error}); remove it, or give another name") from error
         there = found.get("plan", {}) if isinstance(found, dict) else {}

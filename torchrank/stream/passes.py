@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -17,24 +17,16 @@ from torchrank.rankings.draws import seed_of
 from torchrank.rankings.fingerprint import Fingerprint
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.names import check_same_items
+from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.prepared import Rankings, joined, weights_said
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.validate import as_weights
-
-
-class Additive(Protocol):
-    """Statistics of some rows, to which those of others can be added."""
-
-    def __add__(self, other: Any, /) -> Any:
-        """Those of both."""
-        ...
-
-    def over(self, group: Group) -> Any:
-        """The sum of those of all processes of a group."""
-        ...
-
+from torchrank.storage.checkpoint import Checkpoint
+from torchrank.stream.sums import Additive
 
 Statistics = TypeVar("Statistics", bound=Additive)
+
+_MOST_SIGNS = 2**26  # pair signs of a sample
 
 
 @dataclass(frozen=True)
@@ -75,7 +67,10 @@ class Facts:
 
 
 class _Sample:
-    """So many of the rows that count, each as likely as any other: those of the smallest of drawn numbers."""
+    """Some of the rows that count, each as likely as any other: those of the smallest of drawn numbers.
+
+    As many as asked for, or fewer whose pair signs in float64 fit in half a GiB.
+    """
 
     def __init__(self, size: int, seed: int) -> None:
         self.size, self.draw = size, np.random.default_rng(seed)
@@ -85,9 +80,10 @@ class _Sample:
         """Let the rows of a batch in."""
         if self.size == 0:
             return
+        size = min(self.size, max(1, _MOST_SIGNS // n_pairs(chunk.rankings.shape[1])))
         drawn = torch.from_numpy(self.draw.random(len(chunk.weights)))
         drawn = torch.cat([self.keys, torch.where(chunk.weights.cpu() > 0, drawn, torch.inf)])
-        best = drawn.argsort(stable=True)[: self.size]
+        best = drawn.argsort(stable=True)[:size]
         best = best[drawn[best].isfinite()]
         old, new = best[best < len(self.keys)], best[best >= len(self.keys)]
         rows = chunk.take(new - len(self.keys))
@@ -164,6 +160,18 @@ class Passes:
     def show(self, **values: Any) -> None:
         """Let values stand beside the progress bar."""
         self.bar.set_postfix(**values, refresh=False)
+
+    def begin(
+        self, plan: dict[str, Any], checkpoint: Any, generator: torch.Generator | None = None, size: int = 0
+    ) -> tuple[Facts, Checkpoint, dict[str, Any] | None]:
+        """The first pass, and what a fit of the same rows by the same ``plan`` has left in a checkpoint, if anything.
+
+        Raises:
+            ValueError, TypeError: as :meth:`facts` and :class:`torchrank.storage.checkpoint.Checkpoint`.
+        """
+        facts = self.facts(generator, size)
+        keeper = Checkpoint(checkpoint, plan | {"rows": facts.fingerprint}, self.group)
+        return facts, keeper, keeper.load(generator)
 
     def all_chunks(self) -> Iterator[Chunk]:
         """All batches, in every process, but for empty ones."""
