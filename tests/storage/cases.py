@@ -1,9 +1,17 @@
 """Matrices that are written to disk, and a way to stop at a chosen place."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
+import pytest
 import torch
 
 import torchrank as tr
+from tests.interruptions import Killed
+from torchrank.storage import block_folder, form_of
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 5, (37, 8)).astype(float)
@@ -21,10 +29,6 @@ MATRICES = {
 }
 
 
-class Killed(BaseException):
-    """In place of a signal, which no code can catch."""
-
-
 def killed_at(monkeypatch, target, name, call):
     """Let the call with this number be the last."""
     original, calls = getattr(target, name), []
@@ -36,3 +40,47 @@ def killed_at(monkeypatch, target, name, call):
         return original(*arguments, **settings)
 
     monkeypatch.setattr(target, name, counted)
+
+
+def goes_on_after(monkeypatch, path, target, name, call):
+    """The matrix in ``path``, whose run ended at a call, is that of one run when it was started again."""
+    folder = path.with_name(path.name + ".blocks")
+    with monkeypatch.context() as patched:
+        killed_at(patched, target, name, call)
+        with pytest.raises(Killed):
+            tr.kendall_gram(X, out=path, block=10)
+    if path.exists() and not folder.exists():
+        np.testing.assert_array_equal(form_of(path).load(path)[:], tr.kendall_gram(X))
+        return
+    counted = []
+    whole = block_folder.write_block
+    monkeypatch.setattr(block_folder, "write_block", lambda *a: counted.append(a) or whole(*a))
+    before = len([*folder.glob("*.block")])
+    found = tr.kendall_gram(X, out=path, block=10, resume=True)
+    np.testing.assert_array_equal(found[:], tr.kendall_gram(X))
+    assert len(counted) == 10 - before  # finished ones are not computed again
+    assert [part.name for part in path.parent.iterdir()] == [path.name]
+
+
+def goes_on_after_signals(path, moments):
+    """The same of a process that is killed when a moment is there, once for each of ``moments``."""
+    code = (
+        "import numpy as np, torchrank as tr\n"
+        "X = np.random.default_rng(1).normal(size=(600, 40))\n"
+        f"tr.kendall_gram(X, out={str(path)!r}, block=20, resume=True)\n"
+    )
+    for reached in moments:
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
+        until = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < until:
+            if reached():
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.002)
+        process.wait()
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    if done.returncode:  # the last one had ended before it was killed
+        assert "is there already" in done.stderr
+    expected = tr.kendall_gram(np.random.default_rng(1).normal(size=(600, 40)))
+    np.testing.assert_array_equal(form_of(path).load(path)[:], expected)
+    assert [part.name for part in path.parent.iterdir()] == [path.name]

@@ -3,10 +3,6 @@
 import errno
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +10,8 @@ import pytest
 import torch
 
 import torchrank as tr
-from tests.storage.cases import MATRICES, Killed, X, Y, killed_at
+from tests.interruptions import Killed
+from tests.storage.cases import MATRICES, X, Y, goes_on_after, goes_on_after_signals, killed_at
 from torchrank.storage import block_folder, files, forms
 
 
@@ -53,46 +50,13 @@ PLACES = [  # before anything is written, before a rename, after one, and so on 
 
 @pytest.mark.parametrize(("target", "name", "call"), PLACES, ids=[f"{name}-{call}" for _, name, call in PLACES])
 def test_killed_anywhere_it_goes_on(tmp_path, monkeypatch, target, name, call):
-    path = tmp_path / "g.npy"
-    with monkeypatch.context() as patched:
-        killed_at(patched, target, name, call)
-        with pytest.raises(Killed):
-            tr.kendall_gram(X, out=path, block=10)
-    if path.exists() and not (tmp_path / "g.npy.blocks").exists():
-        np.testing.assert_array_equal(np.load(path), tr.kendall_gram(X))
-        return
-    counted = []
-    whole = block_folder.write_block
-    monkeypatch.setattr(block_folder, "write_block", lambda *a: counted.append(a) or whole(*a))
-    before = len([*tmp_path.glob("*.blocks/*.block")])
-    found = tr.kendall_gram(X, out=path, block=10, resume=True)
-    np.testing.assert_array_equal(found, tr.kendall_gram(X))
-    assert len(counted) == (0 if before == 10 else 10 - before)  # finished ones are not computed again
-    assert [part.name for part in tmp_path.iterdir()] == ["g.npy"]
+    goes_on_after(monkeypatch, tmp_path / "g.npy", target, name, call)
 
 
 def test_a_process_that_is_killed(tmp_path):
     """By a signal, at a moment that nobody chose."""
-    path = tmp_path / "g.npy"
-    code = (
-        "import numpy as np, torchrank as tr\n"
-        "X = np.random.default_rng(1).normal(size=(600, 40))\n"
-        f"tr.kendall_gram(X, out={str(path)!r}, block=20, resume=True)\n"
-    )
-    for wait in (1, 30, 120):
-        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
-        until = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < until:
-            if len([*tmp_path.glob("*.blocks/*.block")]) >= wait:
-                process.send_signal(signal.SIGKILL)
-                break
-            time.sleep(0.002)
-        process.wait()
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    if done.returncode:  # the last one had ended before it was killed
-        assert "is there already" in done.stderr
-    expected = tr.kendall_gram(np.random.default_rng(1).normal(size=(600, 40)))
-    np.testing.assert_array_equal(np.load(path), expected)
+    moments = [lambda n=n: len([*tmp_path.glob("*.blocks/*.block")]) >= n for n in (1, 30, 120)]
+    goes_on_after_signals(tmp_path / "g.npy", moments)
 
 
 def interrupted(tmp_path, call=MATRICES["kernel"]):

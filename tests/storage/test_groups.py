@@ -11,21 +11,10 @@ import torch
 
 import torchrank as tr
 from tests.processes import run
+from tests.storage.cases import MATRICES, PARTIAL, X
 from torchrank.storage import block_folder
 
-RNG = np.random.default_rng(0)
-X = RNG.integers(0, 4, (37, 8)).astype(float)
-Y = RNG.normal(size=(11, 8))
-PARTIAL = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
-CALLS = {
-    "kernel": lambda **out: tr.kendall_gram(X, **out),
-    "two sides": lambda **out: tr.kendall_gram(X, Y, **out),
-    "float32": lambda **out: tr.kendall_gram(torch.from_numpy(X).float(), **out),
-    "pairwise": lambda **out: tr.kendall_gram(PARTIAL, missing="pairwise", min_common=3, **out),
-    "distance": lambda **out: tr.kendall_distance(X, tie_penalty=0.5, **out),
-    "Mallows": lambda **out: tr.mallows_gram(X, Y, lam=0.2, normalize=True, **out),
-    "no rows": lambda **out: tr.kendall_gram(X[:0], **out),
-}
+CALLS = MATRICES | {"no rows": lambda **out: tr.kendall_gram(X[:0], **out)}
 
 
 def counted(call, **out):
@@ -52,7 +41,7 @@ def test_all_processes_read_the_matrix_of_one(tmp_path, world):
     for name, call in CALLS.items():
         for matrix, _ in (its[name] for its in found):
             np.testing.assert_array_equal(matrix, np.asarray(call()))
-        blocks = {"no rows": 0, "two sides": 8, "Mallows": 8}.get(name, 10)
+        blocks = {"no rows": 0}.get(name, 8 if "two sides" in name or name == "Mallows" else 10)
         assert sum(its[name][1] for its in found) == blocks
         assert max(its[name][1] for its in found) <= -(-blocks // world)
     assert {path.name for path in (tmp_path / "of").iterdir()} == {f"{name}.npy" for name in CALLS}

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import torchrank as tr
-from tests.storage.cases import Killed, killed_at
+from tests.interruptions import Killed
+from tests.storage.cases import killed_at
 from torchrank.storage import block_folder, files
 
 RNG = np.random.default_rng(0)

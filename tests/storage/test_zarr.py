@@ -3,17 +3,14 @@
 import builtins
 import errno
 import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 import torch
 
 import torchrank as tr
-from tests.storage.cases import MATRICES, Killed, X, Y, killed_at
+from tests.interruptions import Killed
+from tests.storage.cases import MATRICES, X, Y, goes_on_after, goes_on_after_signals, killed_at
 from torchrank.storage import block_folder, files, forms
 
 zarr = pytest.importorskip("zarr", minversion="3")
@@ -60,22 +57,7 @@ PLACES = [  # while blocks are written, while the folder is, before it is rename
 
 @pytest.mark.parametrize(("target", "name", "call"), PLACES, ids=[f"{name}-{call}" for _, name, call in PLACES])
 def test_killed_anywhere_it_goes_on(tmp_path, monkeypatch, target, name, call):
-    path = tmp_path / "g.zarr"
-    with monkeypatch.context() as patched:
-        killed_at(patched, target, name, call)
-        with pytest.raises(Killed):
-            tr.kendall_gram(X, out=path, block=10)
-    if path.exists() and not (tmp_path / "g.zarr.blocks").exists():
-        np.testing.assert_array_equal(zarr.open_array(path, mode="r")[:], tr.kendall_gram(X))
-        return
-    counted = []
-    whole = block_folder.write_block
-    monkeypatch.setattr(block_folder, "write_block", lambda *a: counted.append(a) or whole(*a))
-    before = len([*tmp_path.glob("*.blocks/*.block")])
-    found = tr.kendall_gram(X, out=path, block=10, resume=True)
-    np.testing.assert_array_equal(found[:], tr.kendall_gram(X))
-    assert len(counted) == 10 - before  # finished ones are not computed again
-    assert [part.name for part in tmp_path.iterdir()] == ["g.zarr"]
+    goes_on_after(monkeypatch, tmp_path / "g.zarr", target, name, call)
 
 
 def test_killed_between_the_mark_and_the_end(tmp_path, monkeypatch):
@@ -103,29 +85,9 @@ def test_killed_between_the_mark_and_the_end(tmp_path, monkeypatch):
 
 
 def test_a_process_that_is_killed(tmp_path):
-    path = tmp_path / "g.zarr"
-    code = (
-        "import numpy as np, torchrank as tr\n"
-        "X = np.random.default_rng(1).normal(size=(600, 40))\n"
-        f"tr.kendall_gram(X, out={str(path)!r}, block=20, resume=True)\n"
-    )
-    waits = {"blocks": lambda: len([*tmp_path.glob("*.blocks/*.block")]) >= 100}
-    waits["chunks"] = lambda: len([*tmp_path.glob("*.blocks/matrix.zarr/c/*")]) >= 9
-    for reached in waits.values():
-        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
-        until = time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < until:
-            if reached():
-                process.send_signal(signal.SIGKILL)
-                break
-            time.sleep(0.002)
-        process.wait()
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    if done.returncode:  # the last one had ended before it was killed
-        assert "is there already" in done.stderr
-    expected = tr.kendall_gram(np.random.default_rng(1).normal(size=(600, 40)))
-    np.testing.assert_array_equal(zarr.open_array(path, mode="r")[:], expected)
-    assert [part.name for part in tmp_path.iterdir()] == ["g.zarr"]
+    moments = {"*.blocks/*.block": 100, "*.blocks/matrix.zarr/c/*": 9}  # while blocks are written, and chunks
+    waits = [lambda files=files, n=n: len([*tmp_path.glob(files)]) >= n for files, n in moments.items()]
+    goes_on_after_signals(tmp_path / "g.zarr", waits)
 
 
 def test_a_damaged_block_is_made_again_and_a_damaged_chunk_noticed(tmp_path, monkeypatch):
