@@ -52,6 +52,7 @@ def started_by_torchrun() -> Iterator[Group]:
     torch.distributed.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=_PATIENCE)
     try:
         yield torch.distributed.group.WORLD
+        told(None, torch.distributed.group.WORLD)  # who leaves first would take the connections of the others along
     finally:
         torch.distributed.destroy_process_group()
 

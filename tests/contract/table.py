@@ -513,6 +513,7 @@ EXEMPT = {
     "AssociationTest": _RESULT,
     "Block": _RESULT,
     "__version__": "a word",
+    "Batches": _ARGUMENTS,
     "EMSettings": _ARGUMENTS,
     "monte_carlo_bound": _ARGUMENTS,
     "monte_carlo_samples": _ARGUMENTS,

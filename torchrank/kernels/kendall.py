@@ -1,6 +1,7 @@
 """Kendall kernels, distances and counts between all rankings of two sets."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank.kernels.all_pairs import all_pairs
 from torchrank.kernels.arguments import ARGUMENTS
-from torchrank.kernels.kendall_arguments import VARIANTS, distance_asked, kernel_asked
+from torchrank.kernels.kendall_arguments import VARIANTS, distance_quantity, kernel_quantity
 from torchrank.kernels.out import into, refuse_without_out
 from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.pair_counts import WORKSPACE
@@ -104,21 +105,13 @@ def kendall_gram(
         >>> kendall_gram(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).round(3).tolist()
         [[1.0, 0.333], [0.333, 1.0]]
     """
-    asked = X, Y, missing, missing_y, variant, min_common, fill_value, shrink
-    if out is not None:
-        return into(
-            out,
-            lambda: PairStream.of(*kernel_asked(*asked), block=block, method=method, workspace=workspace),
-            resume=resume,
-            group=group,
-            title="kendall_gram",
-            progress=bool(progress),
-        )
-    refuse_without_out(block, resume, group)
-    pair, quantity = kernel_asked(*asked)
-    return pair.origin.gram(
-        all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
-    )
+
+    def ask():
+        pair = sides_to_count(X, Y, missing, missing_y)
+        return pair, kernel_quantity(pair, variant, min_common, fill_value, shrink)
+
+    on_disk = {"out": out, "block": block, "resume": resume, "group": group}
+    return _matrix(ask, "kendall_gram", method=method, workspace=workspace, progress=progress, **on_disk)
 
 
 @isolated
@@ -175,18 +168,39 @@ def kendall_distance(
         ValueError, TypeError, RuntimeError: as :func:`kendall_gram`, for a ``tie_penalty`` negative, infinite or NaN,
             and for ``min_common`` as there.
     """
-    asked = X, Y, missing, missing_y, tie_penalty, normalize, min_common, fill_value
+
+    def ask():
+        pair = sides_to_count(X, Y, missing, missing_y)
+        return pair, distance_quantity(pair, tie_penalty, normalize, min_common, fill_value)
+
+    on_disk = {"out": out, "block": block, "resume": resume, "group": group}
+    return _matrix(ask, "kendall_distance", method=method, workspace=workspace, progress=progress, **on_disk)
+
+
+def _matrix(
+    ask: Callable[[], tuple[Any, Quantity]],
+    title: str,
+    *,
+    method: str,
+    workspace: int,
+    progress: bool,
+    out: Any,
+    block: int | None,
+    resume: bool,
+    group: Group,
+) -> Matrix:
+    """The matrix of the rankings and the quantity that ``ask`` gives, here or in ``out``."""
     if out is not None:
         return into(
             out,
-            lambda: PairStream.of(*distance_asked(*asked), block=block, method=method, workspace=workspace),
+            lambda: PairStream.of(*ask(), block=block, method=method, workspace=workspace),
             resume=resume,
             group=group,
-            title="kendall_distance",
+            title=title,
             progress=bool(progress),
         )
     refuse_without_out(block, resume, group)
-    pair, quantity = distance_asked(*asked)
+    pair, quantity = ask()
     return pair.origin.gram(
         all_pairs(pair, quantity, method=method, workspace=workspace, progress=progress)[0], symmetric=pair.Y is None
     )

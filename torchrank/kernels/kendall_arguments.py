@@ -1,29 +1,13 @@
-"""Arguments of Kendall kernels and distances, checked, as rankings and what is wanted of every pair of them."""
+"""Arguments of Kendall kernels and distances, checked, as what is wanted of every pair of rankings."""
 
 import math
 from typing import Any
 
 from torchrank.ops.quantities import Quantity
-from torchrank.ops.rank import Pair, SparsePair, sides_to_count
-from torchrank.rankings.missing import Missing
-from torchrank.rankings.validate import Scores, as_float, check_choice, check_count, check_finite, check_number
+from torchrank.ops.rank import Pair, SparsePair
+from torchrank.rankings.validate import as_float, check_choice, check_count, check_finite, check_number
 
 VARIANTS = ("a", "b")
-
-
-def kernel_asked(
-    X: Scores,
-    Y: Scores | None,
-    missing: Missing,
-    missing_y: Missing,
-    variant: str | None,
-    min_common: int | None,
-    fill_value: float,
-    shrink: float,
-) -> tuple[Pair | SparsePair, Quantity]:
-    """The rankings of :func:`torchrank.kendall_gram` and what it wants of every pair of rows, checked."""
-    pair = sides_to_count(X, Y, missing, missing_y)
-    return pair, kernel_quantity(pair, variant, min_common, fill_value, shrink)
 
 
 def kernel_quantity(
@@ -71,17 +55,9 @@ def _variant(variant: str | None, pair: Pair | SparsePair) -> str:
     return variant
 
 
-def distance_asked(
-    X: Scores,
-    Y: Scores | None,
-    missing: Missing,
-    missing_y: Missing,
-    tie_penalty: float,
-    normalize: bool,
-    min_common: int | None,
-    fill_value: float,
-) -> tuple[Pair | SparsePair, Quantity]:
+def distance_quantity(
+    pair: Pair | SparsePair, tie_penalty: float, normalize: bool, min_common: int | None, fill_value: float
+) -> Quantity:
     """The same of :func:`torchrank.kendall_distance`."""
     check_finite(tie_penalty, "tie_penalty", 0)
-    pair = sides_to_count(X, Y, missing, missing_y)
-    return pair, Quantity("distance", as_float(tie_penalty), bool(normalize), **_demands(pair, min_common, fill_value))
+    return Quantity("distance", as_float(tie_penalty), bool(normalize), **_demands(pair, min_common, fill_value))
