@@ -14,7 +14,17 @@ MODULES = (
     "benchmarks.preferences",
     *(
         f"benchmarks.ops.{name}"
-        for name in ("kendall_gram", "footprint", "cost", "partial", "smoothed", "sparse", "stream", "landmarks")
+        for name in (
+            "kendall_gram",
+            "footprint",
+            "cost",
+            "partial",
+            "smoothed",
+            "sparse",
+            "stream",
+            "landmarks",
+            "batched_fits",
+        )
     ),
 )
 

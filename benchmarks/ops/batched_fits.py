@@ -1,0 +1,99 @@
+"""A million rankings on disk into clusters, and kernel k-means beside scikit-learn's k-means of the same features."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.cluster import KMeans
+
+import torchrank as tr
+from benchmarks.env import ROOT
+from benchmarks.registry import Recorder, alternate, benchmark, median
+
+_RUN = """
+import json, resource, time
+import numpy as np, torch, torchrank as tr
+peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+X = np.load({path!r}, mmap_mode="r")
+tr.KernelKMeans({c}).fit(tr.Batches(X[:2000], 1000))
+model, before, start = tr.KernelKMeans({c}), peak(), time.perf_counter()
+fit = model.fit(tr.Batches(X), generator=torch.Generator().manual_seed(0))
+seconds = time.perf_counter() - start
+print(json.dumps([seconds, peak() - before, fit.n_iter, fit.converged, fit.objective[-1]]))
+"""
+
+
+@benchmark("batched_fits")
+def run(recorder: Recorder, m: int = 1_000_000, repeats: int = 3, seeds: int = 12) -> None:
+    """10^6 rankings of 50 items on disk into 10 clusters; then 5,000 of 10 into 5, ten starts, beside scikit-learn."""
+    n, c = 50, 10
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npy"
+        _write(path, m, n, c)
+        runs = [_measured(str(path), c) for _ in range(repeats)]
+    seconds = [found[0] for found in runs]
+    recorder.append(
+        what="kernel k-means in batches",
+        shape=[m, n, c],
+        seconds=median(seconds),
+        all_seconds=seconds,
+        peak_bytes=median([found[1] for found in runs]),
+        n_iter=runs[0][2],
+        converged=runs[0][3],
+        objective=runs[0][4],
+    )
+    memory = median([found[1] for found in runs]) / 2**20
+    print(f"{[m, n, c]} {median(seconds):.1f} s, {memory:.0f} MiB, {runs[0][2]} passes", flush=True)
+    _beside_scikit_learn(recorder, seeds)
+
+
+def _write(path: Path, m: int, n: int, c: int) -> None:
+    """Noisy copies of c rankings, a part at a time."""
+    rng = np.random.default_rng(0)
+    rows = np.lib.format.open_memmap(path, "w+", np.float32, (m, n))
+    for cluster in range(c):
+        part = rows[cluster::c]
+        part[:] = rng.permutation(n) + rng.normal(0, n / 2, part.shape)
+    rows.flush()
+
+
+def _measured(path: str, c: int) -> list[float]:
+    code, environment = _RUN.format(path=path, c=c), os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _beside_scikit_learn(recorder: Recorder, seeds: int) -> None:
+    m, n, c, starts = 5000, 10, 5, 10
+    for seed in range(seeds):
+        X = np.random.default_rng(seed).normal(size=(m, n))
+        features = tr.kendall_features(X)
+        model = tr.KernelKMeans(c, n_init=starts)
+        found: dict[str, float] = {}
+
+        def ours(model=model, X=X, seed=seed, found=found) -> None:
+            found["torchrank"] = model.fit(X, generator=torch.Generator().manual_seed(seed)).objective[-1]
+
+        def theirs(features=features, seed=seed, found=found) -> None:
+            found["scikit-learn"] = float(KMeans(c, n_init=starts, random_state=seed).fit(features).inertia_)
+
+        seconds = alternate({"torchrank": ours, "scikit-learn": theirs}, 3)
+        for name, values in seconds.items():
+            recorder.append(
+                what=f"{name}, {starts} starts",
+                shape=[m, n, c],
+                seed=seed,
+                seconds=median(values),
+                all_seconds=values,
+                objective=found[name],
+            )
+        print(
+            seed,
+            {name: (round(median(values), 3), round(found[name], 2)) for name, values in seconds.items()},
+            flush=True,
+        )
