@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -80,7 +81,8 @@ def _beside_scikit_learn(recorder: Recorder, seeds: int) -> None:
             found["torchrank"] = model.fit(X, generator=torch.Generator().manual_seed(seed)).objective[-1]
 
         def theirs(features=features, seed=seed, found=found) -> None:
-            found["scikit-learn"] = float(KMeans(c, n_init=starts, random_state=seed).fit(features).inertia_)
+            model: Any = KMeans  # whose stubs take no number of starts
+            found["scikit-learn"] = float(model(c, n_init=starts, random_state=seed).fit(features).inertia_)
 
         seconds = alternate({"torchrank": ours, "scikit-learn": theirs}, 3)
         for name, values in seconds.items():
