@@ -1,5 +1,7 @@
 """k-means of rankings in batches: the fit of all rows, whatever the batches, processes and interruptions."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import torch
 from torch.utils.data import DataLoader
 
 import torchrank as tr
-from tests.interruptions import killed_after_every_save
+from tests.interruptions import Broken, killed_after_every_save
 from tests.processes import run
 from torchrank.stream import passes as streamed_passes
 
@@ -173,6 +175,17 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, name)
     assert found[1] == expected[1]
     assert torch.equal(found[2], expected[2])
     assert [file.name for file in tmp_path.iterdir()] == ["fit.pt"]
+
+
+@pytest.mark.parametrize("make", [kernel_kmeans, ranking_kmeans])
+def test_a_fit_that_is_broken_off_leaves_the_model_as_it_was(make):
+    model = make(init="k-means++")
+    model.fit(X[:200])
+    before = copy.deepcopy(model.state_dict())
+    with pytest.raises(OSError, match="no more of them"):
+        model.fit(Broken([X, TIED]))
+    for key, value in model.state_dict().items():
+        assert torch.equal(value, before[key]), key
 
 
 def test_more_passes_go_on_from_a_checkpoint(tmp_path):

@@ -1,5 +1,7 @@
 """Mixtures of Mallows distributions of rankings in batches: the fit of all rows, whatever batches and processes."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import torch
 from torch.utils.data import DataLoader
 
 import torchrank as tr
-from tests.interruptions import killed_after_every_save
+from tests.interruptions import Broken, killed_after_every_save
 from tests.processes import run
 from torchrank.clustering import center_sums
 from torchrank.mixtures import mallows_batches
@@ -95,6 +97,15 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, name)
     _, other = mixture(name, max_lam=3.0)
     with pytest.raises(ValueError, match=r"differs in max_lam: .* and not 3\.0"):
         other.fit(tr.Batches(CASES[name][0], 200), checkpoint=path)
+
+
+def test_a_fit_that_is_broken_off_leaves_the_model_as_it_was():
+    rows, model = mixture("total", init="k-means++")
+    before = copy.deepcopy(model.state_dict())
+    with pytest.raises(OSError, match="no more of them"):
+        model.fit(Broken([rows, rows]))
+    for key, value in model.state_dict().items():
+        assert torch.equal(value, before[key]), key
 
 
 def in_group(group, name):

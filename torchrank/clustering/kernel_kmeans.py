@@ -1,5 +1,6 @@
 """Kernel k-means: clusters of rankings whose centers are means in the kernel's feature space."""
 
+import copy
 import math
 import os
 from dataclasses import replace
@@ -217,9 +218,10 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
 
     def _fit_in_batches(self, passes: Passes, generator: torch.Generator | None, checkpoint: Any) -> KMeansFit:
         def start(sample: Chunk) -> tuple[Tensor, Tensor]:
-            self.fit(sample.rankings, sample.weights, generator=generator)
-            points = as_rankings(self.rankings, missing="raise").known()
-            return kind.mean_of(points, self.coefficients), self.center_norms.isfinite()
+            other = copy.deepcopy(self)  # a fit that is broken off leaves this one as it was
+            other.fit(sample.rankings, sample.weights, generator=generator)
+            points = as_rankings(other.rankings, missing="raise").known()
+            return kind.mean_of(points, other.coefficients), other.center_norms.isfinite()
 
         kind = self._kind()
         state, fit = fit_in_batches(

@@ -1,5 +1,6 @@
 """k-means whose centers are rankings."""
 
+import copy
 import os
 from dataclasses import replace
 from typing import Any
@@ -171,8 +172,9 @@ class RankingKMeans(GrowingBuffers, nn.Module):
 
     def _fit_in_batches(self, passes: Passes, generator: torch.Generator | None, checkpoint: Any) -> KMeansFit:
         def start(sample: Chunk) -> tuple[Tensor, Tensor]:
-            self.fit(sample.rankings, sample.weights, generator=generator)
-            return pair_signs(self.centers), self.filled
+            other = copy.deepcopy(self)  # a fit that is broken off leaves this one as it was
+            other.fit(sample.rankings, sample.weights, generator=generator)
+            return pair_signs(other.centers), other.filled
 
         state, fit = fit_in_batches(
             passes,

@@ -1,5 +1,6 @@
 """Mixture of Mallows distributions."""
 
+import copy
 from typing import Any
 
 import torch
@@ -181,8 +182,9 @@ class MallowsMixture(Mixture):
         rows = BatchedRows(self.n_items, self.missing, self.ties, self.n_samples)
 
         def start(sample: Chunk) -> MallowsParameters:
-            self.fit(sample.rankings, sample.weights, generator=options["generator"])
-            return self._parameters_now()
+            other = copy.deepcopy(self)  # a fit that is broken off leaves this one as it was
+            other.fit(sample.rankings, sample.weights, generator=options["generator"])
+            return other._parameters_now()
 
         steps = Steps(MallowsParameters, start, rows.of_shares, rows.statistics, self._maximize, self._penalty)
         passes = Passes(batches, rows.read, group=group, title="EM", progress=progress)
