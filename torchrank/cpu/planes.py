@@ -15,12 +15,11 @@ registers over a stretch of words that stays in cache.
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from torchrank.cpu.compiled import njit
+from torchrank.cpu.plane_product import LANES, plane_product
 
-LANES = 8  # 64-bit words in a vector; planes are padded to whole vectors
 ROWS = 4  # planes are padded to whole groups of this many rows
 _STRETCH = 512  # words of each row that one pass over a tile reads: 4 KiB
 _u = np.uint64
@@ -41,74 +40,8 @@ def _greater64(typingctx, a, i, b, j):
     return types.uint64(a, types.intp, b, types.intp), codegen
 
 
-def _plane_product(rows: int, columns: int, *, masked: bool):
-    """Make the inner kernel: bit counts between ``rows`` rows of one plane array and ``columns`` of another.
-
-    Unmasked, ``out[r * columns + c]`` is the number of words' bits that differ, popcount(a ^ b). Masked, it is
-    popcount(ma & mb & (a ^ b)), and popcount(ma & mb) follows in the second half of ``out``.
-    """
-
-    @intrinsic
-    def product(typingctx, a, b, mask_a, mask_b, start_a, start_b, stride, vectors, out):
-        def codegen(context, builder, signature, args):
-            word, vector = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
-            constant = lambda value: ir.Constant(word, value)  # noqa: E731
-            popcount = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(vector, [vector]), f"llvm.ctpop.v{LANES}i64"
-            )
-            add_up = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(word, [vector]), f"llvm.vector.reduce.add.v{LANES}i64"
-            )
-            start_a, start_b, stride, vectors = args[4:8]
-
-            def data(argument):
-                return context.make_array(signature.args[argument])(context, builder, args[argument]).data
-
-            def row_addresses(argument, start, count):
-                first = builder.gep(data(argument), [start])
-                return [builder.gep(first, [builder.mul(stride, constant(k))]) for k in range(count)]
-
-            def load(addresses, offset):
-                return [
-                    builder.load(builder.bitcast(builder.gep(p, [offset]), vector.as_pointer()), align=8)
-                    for p in addresses
-                ]
-
-            left, right = row_addresses(0, start_a, rows), row_addresses(1, start_b, columns)
-            left_mask = row_addresses(2, start_a, rows) if masked else []
-            right_mask = row_addresses(3, start_b, columns) if masked else []
-            counters = [
-                cgutils.alloca_once_value(builder, ir.Constant(vector, None))
-                for _ in range(rows * columns * (1 + masked))
-            ]
-            for counter in counters:
-                builder.store(ir.Constant(vector, None), counter)
-
-            def count(bits, counter):
-                builder.store(builder.add(builder.load(counter), builder.call(popcount, [bits])), counter)
-
-            with cgutils.for_range(builder, vectors) as loop:
-                offset = builder.mul(loop.index, constant(LANES))
-                vl, vr, ml, mr = (load(p, offset) for p in (left, right, left_mask, right_mask))
-                for r in range(rows):
-                    for c in range(columns):
-                        differ = builder.xor(vl[r], vr[c])
-                        if masked:
-                            both = builder.and_(ml[r], mr[c])
-                            differ = builder.and_(differ, both)
-                            count(both, counters[(rows + r) * columns + c])
-                        count(differ, counters[r * columns + c])
-            for k, counter in enumerate(counters):
-                builder.store(builder.call(add_up, [builder.load(counter)]), builder.gep(data(8), [constant(k)]))
-            return context.get_dummy_value()
-
-        return types.void(a, b, mask_a, mask_b, *[types.intp] * 4, out), codegen
-
-    return product
-
-
-_plain_product = _plane_product(4, 4, masked=False)  # 16 counters and 8 operands: within 32 vector registers
-_masked_product = _plane_product(4, 2, masked=True)
+_plain_product = plane_product(4, 4, masked=False)  # 16 counters and 8 operands: within 32 vector registers
+_masked_product = plane_product(4, 2, masked=True)
 
 
 def words_of(n: int, first: int, last: int) -> int:
