@@ -22,6 +22,7 @@ CASES = {  # setup of X, and the public call
     "kendall_gram 6,000 x 100": ("torch.randn(6000, 100)", "torchrank.kendall_gram(X)"),
     "kendall_gram 500 x 1,000": ("torch.randn(500, 1000)", "torchrank.kendall_gram(X)"),
     "kendall_gram 30 x 20,000": ("torch.randn(30, 20000)", "torchrank.kendall_gram(X)"),
+    "kendall_gram 500 x 1,000, no ties": ("torch.rand(500, 1000).argsort(1)", "torchrank.kendall_gram(X)"),
     "kendall_gram with ties, 2,000 x 100": ("torch.randn(2000, 100).round()", "torchrank.kendall_gram(X)"),
     "kendall_distance 2,000 x 100": ("torch.randn(2000, 100)", "torchrank.kendall_distance(X)"),
     "mallows_gram 2,000 x 100": ("torch.randn(2000, 100)", "torchrank.mallows_gram(X, lam=0.01)"),
@@ -74,20 +75,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.before_after", description=__doc__)
     parser.add_argument("other", type=Path, help="another checkout, the state before")
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose names contain it")
     arguments = parser.parse_args()
+    cases = {name: case for name, case in CASES.items() if arguments.only in name}
     checkouts = {"before": arguments.other.resolve(), "after": ROOT}
-    turns = [{name: _turn(folder) for name, folder in checkouts.items()} for _ in range(arguments.turns)]
+    turns = [{name: _turn(folder, cases) for name, folder in checkouts.items()} for _ in range(arguments.turns)]
     recorder = Recorder("before_after")
     recorder.append(commits={name: _commit(folder) for name, folder in checkouts.items()}, turns=arguments.turns)
-    for case in CASES:
+    for case in cases:
         before, after = (median([turn[name][case] for turn in turns]) for name in checkouts)
         recorder.append(case=case, before_s=before, after_s=after, ratio=after / before)
         print(f"{case:<45}{1e3 * before:>10.3f} ms{1e3 * after:>10.3f} ms{after / before:>7.2f}")
 
 
-def _turn(folder: Path) -> dict[str, float]:
+def _turn(folder: Path, cases: dict[str, tuple[str, str]]) -> dict[str, float]:
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    command = [sys.executable, "-c", _TURN % repr(CASES)]
+    command = [sys.executable, "-c", _TURN % repr(cases)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=True)
     return json.loads(done.stdout.strip().splitlines()[-1])
 
