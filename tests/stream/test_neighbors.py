@@ -82,18 +82,20 @@ def test_kinds_and_dtypes(dtype):
 
 
 def test_scikit_learn_takes_the_distances():
-    """As many neighbors as for the whole matrix of distances."""
+    """As many neighbors as for the whole matrix of distances, no two of them equal: its order of equal ones varies."""
+    X, new = np.random.default_rng(0).normal(size=(2, 40, 3000))
+    new = new[:9]
     y = np.arange(40) % 3
-    graph = tr.kendall_neighbors(FEW_TIES, 8).with_self().to_csr(distance=True)
-    distances = 1 - tr.kendall_gram(FEW_TIES)
+    graph = tr.kendall_neighbors(X, 8).with_self().to_csr(distance=True)
+    distances, of_new = 1 - tr.kendall_gram(X), 1 - tr.kendall_gram(new, X)
+    assert all(len(np.unique(row)) == len(row) for row in (*distances, *of_new))
     model = NearestNeighbors(n_neighbors=8, metric="precomputed").fit(graph)
     expected = NearestNeighbors(n_neighbors=8, metric="precomputed").fit(distances)
     np.testing.assert_allclose(model.kneighbors()[0], expected.kneighbors()[0], atol=1e-15)
-    new = RNG.normal(size=(9, 12))
-    near = tr.kendall_neighbors(new, 5, FEW_TIES).to_csr(distance=True)
+    near = tr.kendall_neighbors(new, 5, X).to_csr(distance=True)
     classifier = KNeighborsClassifier(n_neighbors=5, metric="precomputed").fit(graph, y)
     whole = KNeighborsClassifier(n_neighbors=5, metric="precomputed").fit(distances, y)
-    np.testing.assert_array_equal(classifier.predict(near), whole.predict(1 - tr.kendall_gram(new, FEW_TIES)))
+    np.testing.assert_array_equal(classifier.predict(near), whole.predict(of_new))
 
 
 @pytest.mark.parametrize("X", [FEW_TIES, torch.from_numpy(FEW_TIES)], ids=["array", "tensor"])

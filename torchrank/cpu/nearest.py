@@ -1,11 +1,16 @@
 """The k best of many numbers a row, kept while blocks of them come by: heaps whose first entry is the worst kept."""
 
+# The first parameter of an intrinsic, the typing context, is not passed by its callers.
+# pyright: reportCallIssue=false
+
 import numpy as np
 
+from torchrank.cpu.at_least import at_least64, at_least64_each, first_bit
 from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles, spans
 
 _ROWS = 64  # of a tile
+_u = np.uint64
 
 
 def keep_best(
@@ -19,6 +24,7 @@ def keep_best(
     ones those of the first columns.
     """
     heap, columns = kept
+    values = np.ascontiguousarray(values)  # vectors of 64 are read from them
 
     def work(rows: tuple[int, int]) -> None:
         _rows(values, first_row, first_column, order, heap, columns, own, *rows)
@@ -31,6 +37,7 @@ def keep_best_of_columns(
 ) -> None:
     """The same for the transposed block: columns of ``values`` are rows of ``kept``, in contiguous stretches."""
     heap, columns = kept
+    values = np.ascontiguousarray(values)
 
     def work(part: tuple[int, int]) -> None:
         _columns(values, first_row, first_column, order, heap, columns, *part)
@@ -59,47 +66,74 @@ def _key(value, order):
 
 @njit(nogil=True, cache=True)
 def _rows(values, first_row, first_column, order, heap, columns, own, start, stop):
-    k = heap.shape[1]
     for r in range(start, stop):
         row = first_row + r
-        kept, places = heap[row], columns[row]
-        full = places[0] >= 0
-        worst = _key(kept[0], order)
-        for c in range(values.shape[1]):
-            value = values[r, c]
-            key = _key(value, order)
-            if full and not key >= worst:  # most of them; NaN too
-                continue
-            column = first_column + c
-            if value != value or (own and column == row) or (full and key == worst and column > places[0]):
-                continue
-            _replace_worst(kept, places, value, column, order, k)
-            full = places[0] >= 0
-            worst = _key(kept[0], order)
+        numbers, kept, places = values[r], heap[row], columns[row]
+        worst = _worst(kept, places, order)
+        for first in range(0, len(numbers), 64):
+            bits = (
+                _few_at_least(numbers, first, order, worst)
+                if first + 64 > len(numbers)
+                else at_least64(numbers, first, order, worst)
+            )
+            while bits:  # seldom
+                c = first + first_bit(bits)
+                bits &= bits - _u(1)
+                if _key(numbers[c], order) >= worst and not (own and first_column + c == row):
+                    _offer(kept, places, numbers[c], first_column + c, order)
+                    worst = _worst(kept, places, order)
 
 
 @njit(nogil=True, cache=True)
 def _columns(values, first_row, first_column, order, heap, columns, start, stop):
-    k = heap.shape[1]
-    full = np.empty(stop - start, np.bool_)
     worst = np.empty(stop - start, values.dtype)
     for c in range(start, stop):
-        row = first_column + c
-        full[c - start] = columns[row, 0] >= 0
-        worst[c - start] = _key(heap[row, 0], order)
+        worst[c - start] = _worst(heap[first_column + c], columns[first_column + c], order)
     for r in range(values.shape[0]):
-        column = first_row + r
-        for c in range(start, stop):
-            value = values[r, c]
-            key = _key(value, order)
-            if full[c - start] and not key >= worst[c - start]:
-                continue
-            row = first_column + c
-            if value != value or (full[c - start] and key == worst[c - start] and column > columns[row, 0]):
-                continue
-            _replace_worst(heap[row], columns[row], value, column, order, k)
-            full[c - start] = columns[row, 0] >= 0
-            worst[c - start] = _key(heap[row, 0], order)
+        numbers = values[r, start:stop]
+        for first in range(0, len(numbers), 64):
+            bits = (
+                _few_at_least_each(numbers, first, order, worst)
+                if first + 64 > len(numbers)
+                else at_least64_each(numbers, first, order, worst, first)
+            )
+            while bits:
+                c = first + first_bit(bits)
+                bits &= bits - _u(1)
+                row = first_column + start + c
+                _offer(heap[row], columns[row], numbers[c], first_row + r, order)
+                worst[c] = _worst(heap[row], columns[row], order)
+
+
+@njit(nogil=True, cache=True)
+def _few_at_least(values, start, order, bound):
+    """As ``at_least64``, of the last numbers, fewer than 64."""
+    bits = _u(0)
+    for k in range(len(values) - start):
+        bits |= _u(_key(values[start + k], order) >= bound) << _u(k)
+    return bits
+
+
+@njit(nogil=True, cache=True)
+def _few_at_least_each(values, start, order, bounds):
+    """The same with a bound for each."""
+    bits = _u(0)
+    for k in range(len(values) - start):
+        bits |= _u(_key(values[start + k], order) >= bounds[start + k]) << _u(k)
+    return bits
+
+
+@njit(nogil=True, cache=True)
+def _worst(kept, places, order):
+    """What a number has to reach in order to be kept: anything where there are places left; NaN reaches nothing."""
+    return _key(kept[0], order) if places[0] >= 0 else kept.dtype.type(-np.inf)
+
+
+@njit(nogil=True, cache=True)
+def _offer(kept, places, value, column, order):
+    """Keep a number in the place of the worst one, unless they are equal and the worst one's column comes first."""
+    if places[0] < 0 or _key(value, order) > _key(kept[0], order) or column < places[0]:
+        _replace_worst(kept, places, value, column, order, len(kept))
 
 
 @njit(nogil=True, cache=True)

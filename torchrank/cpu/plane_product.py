@@ -7,9 +7,6 @@ population counts using AVX2 instructions", The Computer Journal 61(1), 2018, do
 pair of rows after the other, since the registers do not hold the adders of several.
 """
 
-# The first parameter of an intrinsic, the typing context, is not passed by its callers.
-# pyright: reportCallIssue=false
-
 from collections.abc import Callable
 from typing import Any
 
