@@ -12,6 +12,7 @@ MODULES = (
     "benchmarks.conditional",
     "benchmarks.label_ranking",
     "benchmarks.preferences",
+    "benchmarks.scale",
     *(
         f"benchmarks.ops.{name}"
         for name in (
