@@ -13,7 +13,7 @@ from torchrank.kernels.block_stream import BlockStream
 from torchrank.kernels.plan import plan_of
 from torchrank.processes import Group, rank_of, refuse_different, share_of, together, told
 from torchrank.rankings.arrays import Matrix, to_numpy
-from torchrank.storage import BlockFolder, form_of
+from torchrank.storage import BlockFolder, form_of, write_behind
 
 
 def into(
@@ -90,8 +90,8 @@ def _into_file(
     if not told(folder.done, group)[0]:
         with together(group):
             missing = folder.missing(share_of(parts, group))
-            for part, block in stream.run(title, progress and rank_of(group) == 0, missing):
-                folder.write(part, to_numpy(block[0]))
+            blocks = stream.run(title, progress and rank_of(group) == 0, missing)
+            write_behind(blocks, lambda found: folder.write(found[0], to_numpy(found[1][0])))
     with together(group):
         if rank_of(group) == 0:
             folder.finish(parts)
