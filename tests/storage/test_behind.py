@@ -43,7 +43,7 @@ def test_an_error_of_the_writer_is_raised(error, last):
 
     with pytest.raises(error, match="no room"):
         write_behind(items(), write)
-    assert len(asked) == (5 if last else 4)
+    assert len(asked) == (5 if last else 3)
 
 
 def test_what_was_made_before_an_error_is_written():
