@@ -14,11 +14,16 @@ from torchrank.cpu import pair_counts as engines
 from torchrank.ops import reference
 from torchrank.ops.pair_counts import WORKSPACE, pair_counts
 
-KINDS = ["total", "tied", "constant", "partial"]
+KINDS = ["total", "tied", "constant", "partial", "few tied"]
 
 
 def rankings(kind, *shape, seed=0):
     rng = np.random.default_rng([seed, *shape])
+    if kind == "few tied":  # a row with ties, and one that is not complete, among many others
+        scores = random_scores(rng, "total", *shape)
+        scores[..., 3::13, :] = random_scores(rng, "tied", *shape, missing=0.3)[..., 3::13, :]
+        scores[..., 9::17, :] = random_scores(rng, "tied", *shape)[..., 9::17, :]
+        return dense_ranks(scores)
     if kind == "partial":
         return dense_ranks(random_scores(rng, "tied", *shape, missing=0.3))
     return dense_ranks(random_scores(rng, kind, *shape))

@@ -46,8 +46,7 @@ _masked_product = plane_product(4, 2, masked=True)
 
 def words_of(n: int, first: int, last: int) -> int:
     """Words of a plane that holds the pairs at distances ``first`` to ``last - 1``, in whole vectors."""
-    bits = n * (last - first) - (n // 2 if n % 2 == 0 and first <= n // 2 < last else 0)
-    return -(-bits // (64 * LANES)) * LANES
+    return -(-pairs_of(n, first, last) // (64 * LANES)) * LANES
 
 
 @njit(nogil=True, cache=True)
@@ -129,23 +128,38 @@ def plain_tile(x, y, r0, r1, c0, c1, lower, score):
 
 
 @njit(nogil=True, cache=True)
-def masked_tile(x, y, strict_x, strict_y, r0, r1, c0, c1, lower, score, strict):
+def masked_tile(x, y, strict_x, strict_y, tied_x, tied_y, pairs, r0, r1, c0, c1, lower, score, strict):
     """Add the strict pairs of both, less twice the differing ones, to ``score``, and the strict ones to ``strict``.
 
-    ``strict`` may have no rows, when nobody asked for it.
+    ``tied_x`` and ``tied_y`` tell for each group of four rows whether one of them is not complete or has ties; where
+    neither group has one, all ``pairs`` of the planes are strict, and need not be masked. ``strict`` may have no rows,
+    when nobody asked for it.
     """
     words = x.shape[1]
     flat = x.reshape(-1), y.reshape(-1), strict_x.reshape(-1), strict_y.reshape(-1)
     out = np.empty(16, np.int64)
     for start in range(0, words, _STRETCH):
         vectors = min(_STRETCH, words - start) // LANES
-        for r in range(r0, r1, 4):
-            for c in range(c0, min(c1, r + 4) if lower else c1, 2):
-                _masked_product(
-                    flat[0], flat[1], flat[2], flat[3], r * words + start, c * words + start, words, vectors, out
-                )
-                for a in range(min(4, r1 - r)):
-                    for b in range(min(2, c1 - c)):
-                        score[r + a, c + b] += out[8 + 2 * a + b] - 2 * out[2 * a + b]
-                        if strict.shape[0]:
-                            strict[r + a, c + b] += out[8 + 2 * a + b]
+        strict_pairs = pairs if start == 0 else 0  # of the planes, once
+        for r in range(r0, r1, ROWS):
+            for c in range(c0, min(c1, r + ROWS) if lower else c1, ROWS):
+                if not (tied_x[r // ROWS] or tied_y[c // ROWS]):
+                    _plain_product(*flat, r * words + start, c * words + start, words, vectors, out)
+                    for a in range(min(ROWS, r1 - r)):
+                        for b in range(min(ROWS, c1 - c)):
+                            score[r + a, c + b] += strict_pairs - 2 * out[ROWS * a + b]
+                            if strict.shape[0]:
+                                strict[r + a, c + b] += strict_pairs
+                    continue
+                for half in range(c, min(c + ROWS, c1), 2):
+                    _masked_product(*flat, r * words + start, half * words + start, words, vectors, out)
+                    for a in range(min(ROWS, r1 - r)):
+                        for b in range(min(2, c1 - half)):
+                            score[r + a, half + b] += out[8 + 2 * a + b] - 2 * out[2 * a + b]
+                            if strict.shape[0]:
+                                strict[r + a, half + b] += out[8 + 2 * a + b]
+
+
+def pairs_of(n: int, first: int, last: int) -> int:
+    """How many pairs of items there are at distances ``first`` to ``last - 1``."""
+    return n * (last - first) - (n // 2 if n % 2 == 0 and first <= n // 2 < last else 0)

@@ -42,6 +42,9 @@ class _Planes:
         b, m, n = ranks.shape
         self.rows = -(-m // planes.ROWS) * planes.ROWS
         self.count = b * self.rows
+        tied = np.zeros((b, self.rows), np.bool_)  # or not complete; rows that fill up a group are neither
+        tied[:, :m] = ranks.max(axis=-1) < n - 1
+        self.tied: np.ndarray = tied.reshape(b, -1, planes.ROWS).any(axis=-1)
         self.unsigned = np.uint16 if n < 2**16 else np.uint32  # its largest value stands for unranked
         self.signs: np.ndarray = np.empty((b, 0, 0), np.uint64)
         self.strict: np.ndarray = self.signs
@@ -56,6 +59,7 @@ class _Planes:
         shape = (b, self.rows, planes.words_of(n, first, last))
         self.signs, *masks = (plane[: self.count * shape[2]].reshape(shape) for plane in self.memory)
         self.strict = masks[0] if masks else np.empty((b, 0, 0), np.uint64)
+        self.pairs = planes.pairs_of(n, first, last)
         for plane in (self.signs, *masks):
             plane[:, m:] = 0  # the rows that fill up a group of four
 
@@ -86,7 +90,8 @@ def _compare(job: Job, block: RowBlock, rows: _Planes, columns: _Planes, share: 
             planes.plain_tile(x, y, r0, r1, c0, c1, lower, score[b])
         else:
             strict_x, strict_y = rows.strict[b], columns.strict[b]
-            planes.masked_tile(x, y, strict_x, strict_y, r0, r1, c0, c1, lower, score[b], strict[b])
+            tied = rows.tied[b], columns.tied[b]
+            planes.masked_tile(x, y, strict_x, strict_y, *tied, rows.pairs, r0, r1, c0, c1, lower, score[b], strict[b])
         if finished:
             job.mirror(block, tile)
 
