@@ -44,7 +44,7 @@ class _Planes:
         self.count = b * self.rows
         tied = np.zeros((b, self.rows), np.bool_)  # or not complete; rows that fill up a group are neither
         tied[:, :m] = ranks.max(axis=-1) < n - 1
-        self.tied: np.ndarray = tied.reshape(b, -1, planes.ROWS).any(axis=-1)
+        self.tied = np.asarray(tied.reshape(b, -1, planes.ROWS).any(axis=-1))
         self.unsigned = np.uint16 if n < 2**16 else np.uint32  # its largest value stands for unranked
         self.signs: np.ndarray = np.empty((b, 0, 0), np.uint64)
         self.strict: np.ndarray = self.signs
