@@ -8,6 +8,7 @@ from torchrank.cpu.parallel import spans
 
 _TILE_ROWS = 64  # the stretches of two tiles' rows stay in the second-level cache
 _TILE_WORDS = 50_000_000  # words that a tile compares: about 20 ms, so that Ctrl-C is heard
+_FILLED_BITS = 2**17  # bits that a tile writes at least: some 0.1 ms, for which no thread is worth starting
 _CHUNK_BYTES = 32 * 2**20  # planes of this size stay in a last-level cache; longer ones are not faster
 _LEAST_WORDS = 512  # shorter planes would cost more in starting than in counting
 
@@ -75,7 +76,8 @@ class _Planes:
                 self.strict[tile.batch, rows],
             )
 
-        self.job.run([Tile(batch, *rows, 0, 0) for batch in range(b) for rows in spans(m, 16)], fill)
+        rows = max(16, _FILLED_BITS // max(1, self.pairs))
+        self.job.run([Tile(batch, *some, 0, 0) for batch in range(b) for some in spans(m, rows)], fill)
 
 
 def _compare(job: Job, block: RowBlock, rows: _Planes, columns: _Planes, share: float, *, finished: bool) -> None:
