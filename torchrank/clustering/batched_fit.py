@@ -10,7 +10,8 @@ from torch import Tensor
 from torchrank._warnings import quietly
 from torchrank.clustering.center_sums import CenterSums, Costs, center_sums, nearest_centers, relative_costs
 from torchrank.clustering.centers import centers_of_margins, improved
-from torchrank.clustering.lloyd import KMeansFit, init_in_plan, masses, one_set_of_labels
+from torchrank.clustering.lloyd import KMeansFit, masses
+from torchrank.clustering.seeds import init_in_plan, one_set_of_labels
 from torchrank.clustering.streamed import Centers, State, streamed_lloyd
 from torchrank.processes import stacked
 from torchrank.rankings.arrays import Matrix

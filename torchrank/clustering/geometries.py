@@ -26,6 +26,10 @@ class GramGeometry(Geometry):
         centers = self.gram.new_zeros((len(rows), 1, len(self.gram)))
         return centers.scatter_(2, rows[:, None, None], 1.0)
 
+    def costs_at(self, rows: Tensor) -> Tensor:
+        """Squared distances to points, without a product of matrices."""
+        return (self.diagonal - 2 * self.gram[rows] + self.diagonal[rows][..., None]).clamp_(min=0)
+
     def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
         """Means of the clusters."""
         return means(shares_of(labels, n_clusters, self.weights))

@@ -13,7 +13,7 @@ from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.batched_fit import KendallCenters, fit_in_batches
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry, means, rounding_of
-from torchrank.clustering.lloyd import KMeansFit, check_clustering, labels_of_all, lloyd, nearest_centers, start_labels
+from torchrank.clustering.lloyd import KMeansFit, labels_of_all, lloyd, nearest_centers
 from torchrank.clustering.points import (
     explicit_features,
     given_diagonal,
@@ -22,6 +22,7 @@ from torchrank.clustering.points import (
     training_gram,
     training_points,
 )
+from torchrank.clustering.seeds import check_clustering, start_labels
 from torchrank.clustering.soft_clusters import SoftClusters
 from torchrank.kernels.modules import KendallKernel
 from torchrank.kernels.points import CHOOSE_KERNEL, Kernel, as_points, check_kernel, gram, scores_of_points

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from torchrank.clustering.geometries import FeatureGeometry
-from torchrank.clustering.lloyd import lloyd, start_labels
+from torchrank.clustering.lloyd import lloyd
 from torchrank.clustering.points import ungrouped
+from torchrank.clustering.seeds import start_labels
 from torchrank.evidence import Evidence
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 from tqdm import tqdm
@@ -14,13 +13,10 @@ from torchrank._progress import show_starts, starts_bar
 from torchrank._repr import short_repr
 from torchrank._warnings import warn, warn_not_converged
 from torchrank.evidence import Evidence
-from torchrank.kernels.block_stream import digest
 from torchrank.kernels.points import Groups
-from torchrank.rankings.arrays import Matrix, as_tensor
-from torchrank.rankings.validate import check_choice, check_count, check_generator
+from torchrank.rankings.arrays import Matrix
 
-INITS = ("k-means++", "random")
-_BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x rows stay below
+BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x rows stay below
 
 
 class Clusters(NamedTuple):
@@ -47,6 +43,10 @@ class Geometry(Protocol):
     def distances(self, centers: Tensor) -> Tensor:
         """What every point costs at every center, ``(s, c, m)``."""
         ...
+
+    def costs_at(self, rows: Tensor) -> Tensor:
+        """What every point costs at the points ``(s, k)`` by number, ``(s, k, m)``."""
+        return self.distances(self.points(rows.reshape(-1)).reshape(*rows.shape, -1))
 
     def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
         """The first of the cheapest centers that are ``filled`` ``(s, c)``, and its cost; both ``(s, m)``."""
@@ -95,57 +95,6 @@ class BestStart(NamedTuple):
     filled: Tensor  # (c,) which centers have members
 
 
-def check_clustering(
-    n_clusters: int, init: str | Matrix, n_init: int, max_iter: int, *, name: str = "n_clusters"
-) -> None:
-    """Raise unless the settings that clusterings from several starts share make sense."""
-    check_count(n_clusters, name, 1)
-    check_count(n_init, "n_init", 1)
-    check_count(max_iter, "max_iter", 1)
-    if isinstance(init, str):
-        check_choice(init, "init", INITS)
-    elif not isinstance(init, (Tensor, np.ndarray)):
-        words = " or ".join(map(repr, INITS))
-        raise TypeError(f"init is {type(init).__name__}; expected {words}, or a tensor or an array of labels")
-
-
-def start_labels(
-    geometry: Geometry,
-    groups: Groups,
-    n_clusters: int,
-    init: str | Matrix,
-    n_init: int,
-    generator: torch.Generator | None,
-) -> Tensor:
-    """Labels ``(s, u)`` of the points to start from.
-
-    "random" draws every label by itself (Algorithm 1 of Jiao and Vert, 2018); "k-means++" draws points as seeds, each
-    with probability proportional to its weight times its cost at the nearest seed so far (Arthur and Vassilvitskii,
-    SODA 2007), and gives every point to its nearest seed. Of labels ``(m,)`` or ``(s, m)`` of all rows a point gets
-    that of the first row of its group.
-    """
-    check_generator(generator)
-    weights, m = geometry.weights, len(geometry.weights)
-    if not isinstance(init, str):
-        return _given_labels(init, len(groups.counted), n_clusters).to(weights.device)[:, groups.first]
-    source = weights.device if generator is None else generator.device
-    if init == "random":
-        return torch.randint(n_clusters, (n_init, m), generator=generator, device=source).to(weights.device)
-
-    def draw(chances: Tensor) -> Tensor:
-        return torch.multinomial(chances.to(source), 1, generator=generator)[:, 0].to(weights.device)
-
-    nearest = geometry.distances(geometry.points(draw(weights.expand(n_init, -1))))[:, 0]
-    labels = torch.zeros((n_init, m), dtype=torch.int64, device=weights.device)
-    for j in range(1, n_clusters):
-        chances = weights * torch.where(nearest > geometry.tolerance, nearest, 0)
-        exhausted = (chances <= 0).all(dim=1, keepdim=True)  # every point is a seed or equals one
-        cost = geometry.distances(geometry.points(draw(torch.where(exhausted, weights, chances))))[:, 0]
-        labels = torch.where(cost < nearest - geometry.tolerance, j, labels)
-        nearest = torch.minimum(cost, nearest)
-    return labels
-
-
 def lloyd(
     geometry: Geometry,
     labels: Tensor,
@@ -170,7 +119,7 @@ def lloyd(
         progress: show a progress bar of starts.
         moving: share of the points that may still move when a start has converged.
     """
-    step = max(1, _BATCH_ELEMENTS // max(1, n_clusters * labels.shape[1]))
+    step = max(1, BATCH_ELEMENTS // max(1, n_clusters * labels.shape[1]))
     with starts_bar(len(labels), "k-means", progress) as bar:
         runs = [_run(geometry, batch, n_clusters, max_iter, bar, moving) for batch in labels.split(step)]
     best = min(runs, key=lambda run: run.fit.objective[-1])
@@ -267,36 +216,3 @@ def masses(labels: Tensor, n_clusters: int, weights: Tensor) -> Tensor:
         return shares_of(labels, n_clusters, weights).sum(-1)
     total = weights.new_zeros((len(labels), n_clusters))
     return total.scatter_add_(1, labels, weights.expand(labels.shape))
-
-
-def _given_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
-    """Labels ``(m,)`` or ``(s, m)`` of all rows, checked, as ``(s, m)`` int64."""
-    given = as_tensor(init, "init", "integer labels")[0]
-    whole = not (given.is_floating_point() or given.is_complex())
-    if given.ndim not in (1, 2) or given.shape[-1] != m or not whole or given.numel() == 0:
-        raise ValueError(
-            f"init has shape {tuple(given.shape)} and dtype {given.dtype}; "
-            f"expected integer labels ({m},) or (starts, {m}), one for every row"
-        )
-    labels = given.reshape(-1, m).to(torch.int64)
-    lowest, highest = int(labels.min()), int(labels.max())
-    if lowest < 0 or highest >= n_clusters:
-        raise ValueError(f"init has labels from {lowest} to {highest}; expected 0 to {n_clusters - 1}")
-    return labels
-
-
-def init_in_plan(init: str | Matrix) -> str:
-    """What a checkpoint says of where a fit started: the word, or a digest of the labels."""
-    return init if isinstance(init, str) else digest(as_tensor(init, "init")[:1])
-
-
-def one_set_of_labels(init: Matrix, m: int, n_clusters: int) -> Tensor:
-    """Labels ``(m,)`` int64 of all rows of batches, checked.
-
-    Raises:
-        ValueError: another number of labels, or of sets of them; labels out of range.
-    """
-    labels = _given_labels(init, m, n_clusters)
-    if len(labels) != 1:
-        raise ValueError(f"init has {len(labels)} sets of labels; fits to batches take one, ({m},)")
-    return labels[0]

@@ -16,13 +16,12 @@ from torchrank.clustering.lloyd import (
     Clusters,
     Geometry,
     KMeansFit,
-    check_clustering,
     labels_of_all,
     lloyd,
     nearest_centers,
     shares_of,
-    start_labels,
 )
+from torchrank.clustering.seeds import check_clustering, start_labels
 from torchrank.kernels.points import grouped, row_weights
 from torchrank.linalg.state import GrowingBuffers
 from torchrank.ops.rank import as_rankings

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchrank._warnings import quietly
-from torchrank.clustering.lloyd import init_in_plan, one_set_of_labels
+from torchrank.clustering.seeds import init_in_plan, one_set_of_labels
 from torchrank.mixtures.em import EMResult, Parameters
 from torchrank.mixtures.extrapolation import Extrapolation, extrapolated_statistics
 from torchrank.mixtures.statistics import MixtureStatistics, soft_members

@@ -12,7 +12,7 @@ from torchrank._docs import shares_arguments
 from torchrank._warnings import warn
 from torchrank.clustering.arguments import ARGUMENTS
 from torchrank.clustering.geometries import FeatureGeometry, GramGeometry
-from torchrank.clustering.lloyd import check_clustering, start_labels
+from torchrank.clustering.seeds import check_clustering, start_labels
 from torchrank.kernels.points import Groups
 from torchrank.linalg.state import GrowingBuffers
 from torchrank.mixtures.em import MixtureFit, Parameters, em
