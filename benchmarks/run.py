@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 parser.error(f"{name} does not take {option}; those that do: {', '.join(sorted(DEVICE_BENCHMARKS))}")
         BENCHMARKS[name](Recorder(name, options.out or RESULTS))
         return
-    devices = list(dict.fromkeys((options.device or "cpu").split(",")))
+    devices = list(dict.fromkeys(("cpu" if options.device is None else options.device).split(",")))
     unknown = [device for device in devices if not re.fullmatch(r"cpu|cuda(:\d+)?", device)]
     if unknown:
         parser.error(f'--device has {unknown[0]!r}; expected "cpu", "cuda" or "cuda:1", separated by commas')

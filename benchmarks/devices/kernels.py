@@ -9,7 +9,7 @@ from benchmarks.devices.cases import case, scores
 ITEMS = 1_000
 SMOOTHED_ITEMS = 500
 LONG = 20_000
-ROWS = (16, 64, 256, 1_024)
+ROWS = (16, 64, 256, 512)
 OF_ITEMS = f"rankings of {ITEMS:,} items"
 BATCH_ROWS, BATCH_ITEMS = 16, 100
 WINDOW = 0.2
@@ -52,7 +52,7 @@ def topk(X: Tensor) -> Tensor:
 @case(
     "kendall_gram, batches",
     f"batches of {BATCH_ROWS} rankings of {BATCH_ITEMS} items",
-    (1, 16, 256, 1_024),
+    (1, 16, 64, 256),
     lambda b: (scores(b * BATCH_ROWS, BATCH_ITEMS).reshape(b, BATCH_ROWS, BATCH_ITEMS),),
 )
 def batches(X: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ def batches(X: Tensor) -> Tensor:
     return tr.kendall_gram(X)
 
 
-@case("kendall_gram, long", f"rankings of {LONG:,} items", (4, 16, 64), lambda m: (scores(m, LONG),), quick=2)
+@case("kendall_gram, long", f"rankings of {LONG:,} items", (4, 16, 48), lambda m: (scores(m, LONG),), quick=2)
 def long(X: Tensor) -> Tensor:
     """Where inversions are counted in place of comparing all pairs of items."""
     return tr.kendall_gram(X)
@@ -76,7 +76,7 @@ def mallows(X: Tensor) -> Tensor:
     return gradient
 
 
-_SMOOTHED = (f"rankings of {SMOOTHED_ITEMS} items", (16, 64, 256), lambda m: (scores(m, SMOOTHED_ITEMS),))
+_SMOOTHED = (f"rankings of {SMOOTHED_ITEMS} items", (16, 64, 128), lambda m: (scores(m, SMOOTHED_ITEMS),))
 
 
 @case("smoothed_kendall_gram", *_SMOOTHED, tolerance=1e-5)

@@ -43,7 +43,9 @@ def written(environment: dict[str, Any], rows: Rows, run: str) -> str:
     if rows[0]["quick"]:
         raise ValueError(f"run {run} is a rehearsal at tiny size")
     note = "" if len(devices_of(rows)) > 1 else f"\n\n{_NOT_YET}"
-    return f"{summary(rows)}{note}\n\n*{machine(environment)}; {run}.*\n"
+    load = rows[0]["load"]
+    busy = "" if load is None else f"; load {load:.1f} before the run"
+    return f"{summary(rows)}{note}\n\n*{machine(environment)}{busy}; {run}.*\n"
 
 
 def machine(environment: dict[str, Any]) -> str:

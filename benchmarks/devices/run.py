@@ -37,7 +37,7 @@ def run(recorder: Recorder, names: Sequence[str], quick: bool) -> None:
 
 
 def available(names: Sequence[str]) -> list[Device]:
-    """Those of the devices that are here, and a line for every other; the CPU if none is."""
+    """Those of the devices that are here, the CPU before cards and if there is no card, and a line for every other."""
     cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
     found = []
     for name in names:
@@ -51,7 +51,8 @@ def available(names: Sequence[str]) -> list[Device]:
             print(f"{name}: column left out; {why}")
         else:
             found.append(Device(name, where))
-    return found or [Device("cpu", torch.device("cpu"))]
+    found = found or [Device("cpu", torch.device("cpu"))]
+    return sorted(found, key=lambda device: device.where.type != "cpu")  # cards are compared with the first
 
 
 def compare(recorder: Recorder, devices: Sequence[Device], *, quick: bool = False, limit: float = math.inf) -> None:
@@ -66,7 +67,8 @@ def compare(recorder: Recorder, devices: Sequence[Device], *, quick: bool = Fals
         rows.append(row)
         recorder.append(**row)
 
-    record(devices=[device.name for device in devices], quick=quick, compiled_before=compiled_before())
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    record(devices=[device.name for device in devices], quick=quick, compiled_before=compiled_before(), load=load)
     end = time.monotonic() + limit
     differing, left_out = [], []
     with warnings.catch_warnings():
