@@ -4,6 +4,7 @@ The table stands between ``<!-- devices RUN -->`` and ``<!-- end -->``; RUN is t
 ``benchmarks/results/devices.jsonl``. To show another run, write its time there and run this again.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def summary(rows: Rows) -> str:
     for device in others:
         head += [f" {_name(device)} faster from", " way included"]
     lines = [[*_line(rows, case), *_from(rows, case, devices[0], others)] for case in cases_of(rows)]
-    return "\n\n".join([table(head, lines), _small(rows), _first(rows[0])])
+    return "\n\n".join([table(head, lines), _small(rows), _first(rows[0]), *_without(rows)])
 
 
 def _line(rows: Rows, case: str) -> list[str]:
@@ -116,6 +117,17 @@ def _first(head: dict[str, Any]) -> str:
     return f"First calls are those of the smallest size, in one process in the order of the table; {compiled}."
 
 
+def _without(rows: Rows) -> list[str]:
+    """What the table lacks, and why."""
+    late = [row["left_out"] for row in rows if "left_out" in row]
+    failed = [f"{row['failed']} ({row['error']})" for row in rows if "failed" in row]
+    return [
+        f"{why}: {'; '.join(names)}."
+        for why, names in (("Left out for lack of time", late), ("Failed", failed))
+        if names
+    ]
+
+
 def _name(device: str) -> str:
     return _NAMES.get(device, device)
 
@@ -136,14 +148,16 @@ def draw(rows: Rows, path: Path) -> None:
     lines = -(-len(cases) // columns)
     figure, axes = pyplot.subplots(lines, columns, figsize=(12, 2.4 * lines), layout="constrained", squeeze=False)
     for axis, case in zip(axes.flat, cases, strict=False):
+        own = [row for row in rows if row.get("case") == case]
         for device in devices_of(rows):
-            own = sorted(
-                (row["size"], row["seconds"], row["axis"])
-                for row in rows
-                if row.get("case") == case and row["device"] == device
-            )
-            axis.loglog([size for size, _, _ in own], [seconds for _, seconds, _ in own], label=_name(device))
-            axis.set_xlabel(own[0][2], fontsize="small")
+            points = sorted((row["size"], row["seconds"]) for row in own if row["device"] == device)
+            axis.loglog([size for size, _ in points], [seconds for _, seconds in points], label=_name(device))
+        sizes = sorted({row["size"] for row in own})
+        axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axis.minorticks_off()
+        powers = [math.log10(row["seconds"]) for row in own]
+        axis.set_ylim(10 ** math.floor(min(powers)), 10 ** math.ceil(max(powers)))
+        axis.set_xlabel(own[0]["axis"], fontsize="small")
         axis.set_title(case, fontsize="medium")
     for axis in axes.flat[len(cases) :]:
         axis.remove()

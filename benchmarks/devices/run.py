@@ -59,7 +59,8 @@ def compare(recorder: Recorder, devices: Sequence[Device], *, quick: bool = Fals
     """Record, print and draw all cases.
 
     Raises:
-        AssertionError: some results differ between devices by more than their tolerance; after all rows are written.
+        AssertionError: cases failed, or results differ between devices by more than their tolerance; after all rows are
+            written.
     """
     rows: list[dict[str, Any]] = []
 
@@ -70,30 +71,30 @@ def compare(recorder: Recorder, devices: Sequence[Device], *, quick: bool = Fals
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     record(devices=[device.name for device in devices], quick=quick, compiled_before=compiled_before(), load=load)
     end = time.monotonic() + limit
-    differing, left_out = [], []
+    wrong: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # iterations are cut short on purpose
-        for case in CASES:
-            for size in [case.quick] if quick else case.sizes:
-                if time.monotonic() > end:
-                    left_out.append(f"{case.name} of {size:,} {case.axis}")
-                    continue
+        for case, size in [(each, size) for each in CASES for size in ([each.quick] if quick else each.sizes)]:
+            what = f"{case.name}, {size:,} {case.axis}"
+            if time.monotonic() > end:
+                record(left_out=what)
+                continue
+            try:
                 for row in measured(case, size, devices, 1 if quick else REPEATS):
                     record(**row)
-                    differing += [f"{case.name} on {row['device']}"] if row["differs"] else []
-        for row in overhead(
-            devices, 5 if quick else SMALL_REPEATS
-        ):  # at the end, so that first calls of cases find nothing compiled
+                    wrong += [f"{what}: {row['device']} differs by {row['difference']:.1e}"] if row["differs"] else []
+            except Exception as error:  # whatever it is, it must not cost the rows of other cases
+                record(failed=what, error=f"{type(error).__name__}: {error}")
+                wrong.append(f"{what}: {type(error).__name__}: {error}")
+                print(f"FAILED {wrong[-1]}", flush=True)
+        # At the end, so that it compiles nothing that the first call of a case is to compile.
+        for row in overhead(devices, 5 if quick else SMALL_REPEATS):
             record(**row)
-    print("\n" + summary(rows))
-    if left_out:
-        record(left_out=left_out)
-        print(f"\nleft out after {limit:.0f} s: {'; '.join(left_out)}")
     picture = recorder.path.with_suffix(".png")
     draw(rows, picture)
-    print(f"\nrun {recorder.run}: rows in {recorder.path}, picture {picture}")
-    if differing:
-        raise AssertionError(f"results differ from those of {devices[0].name}: {', '.join(differing)}")
+    print(f"\n{summary(rows)}\n\nrun {recorder.run}: rows in {recorder.path}, picture {picture}")
+    if wrong:
+        raise AssertionError("; ".join(wrong))
 
 
 def measured(case: Case, size: int, devices: Sequence[Device], repeats: int) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """The CPU beside a card: rows, table, picture and the sizes from which one is faster, all without a card."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -77,21 +78,34 @@ def test_one_device_says_that_no_card_was_measured(tmp_path):
 
 @pytest.mark.usefixtures("two_cases")
 def test_after_the_limit_no_size_is_begun(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(run.time, "monotonic", iter([0.0, 1.0, 9.0, 9.0, 9.0]).__next__)
+    clock = SimpleNamespace(monotonic=iter([0.0, 1.0, 9.0, 9.0, 9.0]).__next__)
+    monkeypatch.setattr(run, "time", clock)
     run.compare(Recorder("devices", tmp_path), BOTH, limit=5.0)
-    assert rows_in(tmp_path)[-1]["left_out"] == [
-        "kendall_gram of 9 rankings of 6 items",
-        "spearman of 3 rankings of 6 items",
-        "spearman of 9 rankings of 6 items",
+    late = [row["left_out"] for row in rows_in(tmp_path) if "left_out" in row]
+    assert late == [
+        "kendall_gram, 9 rankings of 6 items",
+        "spearman, 3 rankings of 6 items",
+        "spearman, 9 rankings of 6 items",
     ]
-    assert "left out after 5 s: kendall_gram of 9" in capsys.readouterr().out
+    assert "Left out for lack of time: kendall_gram, 9 rankings of 6 items; spearman, 3" in capsys.readouterr().out
+
+
+def test_a_case_that_fails_costs_no_other_rows(tmp_path, monkeypatch, capsys):
+    def fails(X):
+        raise RuntimeError("no such kernel")
+
+    monkeypatch.setattr(run, "CASES", [gram_case("broken", fails), gram_case("kendall_gram")])
+    with pytest.raises(AssertionError, match="broken, 3 rankings of 6 items: RuntimeError: no such kernel"):
+        run.compare(Recorder("devices", tmp_path), BOTH)
+    assert sum(row.get("case") == "kendall_gram" for row in rows_in(tmp_path)) == 4
+    assert "Failed: broken, 3 rankings of 6 items (RuntimeError: no such kernel)" in capsys.readouterr().out
 
 
 def test_results_that_differ_are_an_error_after_all_rows_are_written(tmp_path, monkeypatch):
     calls = iter([0.0, 0.1])
     wrong = gram_case("wrong", lambda X: torchrank.kendall_gram(X) + next(calls, 0.0))
     monkeypatch.setattr(run, "CASES", [wrong._replace(sizes=(3,)), gram_case("kendall_gram")])
-    with pytest.raises(AssertionError, match="wrong on card"):
+    with pytest.raises(AssertionError, match="card differs by"):
         run.compare(Recorder("devices", tmp_path), BOTH)
     differing = {(row["case"], row["device"]): row["differs"] for row in rows_in(tmp_path) if "case" in row}
     assert differing == {
