@@ -24,9 +24,10 @@ _FILES = {
 }
 
 
-def fill(text: str) -> str:
-    """The page with every table written anew."""
-    return _BLOCK.sub(lambda block: block[1] + _block(block[2], block[3]) + block[4], text)
+def fill(text: str, write: Callable[[str, str], str] | None = None) -> str:
+    """The page with every table written anew, by ``write`` of its name and run if it is not of this page."""
+    make = write or _block
+    return _BLOCK.sub(lambda block: block[1] + make(block[2], block[3]) + block[4], text)
 
 
 def shown(text: str) -> dict[str, str]:

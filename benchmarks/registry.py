@@ -3,7 +3,7 @@
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from benchmarks.env import ROOT, environment
 
 RESULTS = ROOT / "benchmarks" / "results"
 BENCHMARKS: dict[str, Callable[["Recorder"], None]] = {}
+DeviceBenchmark = Callable[["Recorder", Sequence[str], bool], None]
+DEVICE_BENCHMARKS: dict[str, DeviceBenchmark] = {}
 
 
 def benchmark(name: str) -> Callable[[Callable[["Recorder"], None]], Callable[["Recorder"], None]]:
@@ -19,6 +21,16 @@ def benchmark(name: str) -> Callable[[Callable[["Recorder"], None]], Callable[["
 
     def register(function: Callable[["Recorder"], None]) -> Callable[["Recorder"], None]:
         BENCHMARKS[name] = function
+        return function
+
+    return register
+
+
+def device_benchmark(name: str) -> Callable[[DeviceBenchmark], DeviceBenchmark]:
+    """Register a function that is given the names of devices, and whether sizes are to be tiny, too."""
+
+    def register(function: DeviceBenchmark) -> DeviceBenchmark:
+        DEVICE_BENCHMARKS[name] = function
         return function
 
     return register

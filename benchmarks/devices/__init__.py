@@ -1,0 +1,1 @@
+"""Public calls on the CPU and on a card, side by side."""
