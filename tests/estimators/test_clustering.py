@@ -41,11 +41,12 @@ def test_adapts_the_module(model):
 
 def test_kernels_are_parameters():
     X = two_groups()
-    model = KernelKMeans(kernel=torchrank.MallowsKernel(lam=0.1), n_init=50, random_state=0)
+    labels = np.arange(30) % 3
+    model = KernelKMeans(3, kernel=torchrank.MallowsKernel(lam=0.1), init=labels)
     assert model.get_params()["kernel__lam"] == pytest.approx(0.1)
     model.set_params(kernel__lam=0.5).fit(X)
     K = torchrank.mallows_gram(X, lam=0.5)
-    same = KernelKMeans(kernel="precomputed", n_init=50, random_state=0).fit(K)
+    same = KernelKMeans(3, kernel="precomputed", init=labels).fit(K)
     assert same.objective_[-1] == pytest.approx(model.objective_[-1], rel=1e-9)
     assert (same.predict(K[:5]) == same.labels_[:5]).all()
     assert clone(model).kernel is not model.kernel
