@@ -312,7 +312,7 @@ def test_extrapolated_fits_never_fall_and_are_stationary(model):
     mixture = model(*MODELS[model], 2, tol=1e-12, max_iter=20_000)
     fit = mixture.fit(X, weights, generator=seeded(0))
     assert fit.n_iter > 25
-    rounding = 8 * np.spacing(np.abs(fit.objective[1:]))  # of sums over rows, where the objective does not rise any more
+    rounding = 8 * np.spacing(np.abs(fit.objective[1:]))  # of sums over rows, at the end
     assert (np.diff(fit.objective) >= -rounding).all()
     before = mixture.log_prob(X)
     mixture.update(mixture.summarize(X, weights))
