@@ -1,11 +1,13 @@
 """Every specialization that the launchers can ask for, read from the tile tables."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kernels_triton import inversion_kernels, pairwise, permutations, prepare, signs, smoothed_kernels, tiles
 from tests.triton.aot.compiled import Variant
 
 ARCHITECTURES = (80, 90)
+OTHER_CARDS = (86, 89, 100, 120)  # that take the tiles of sm_80, as every card does that the table does not name
 
 
 def all_variants() -> Iterator[Variant]:
@@ -15,6 +17,12 @@ def all_variants() -> Iterator[Variant]:
         yield from _inversions(arch)
         yield from _smoothed(arch)
         yield from _smoothed_helpers(arch)
+    for card in OTHER_CARDS:  # the kernels whose tiles were chosen; one variant of each
+        tiled = [*_signs(80), *_inversions(80), *_smoothed(80)]
+        firsts = {variant.name.split("-gaussian")[0]: variant for variant in reversed(tiled)}
+        for variant in firsts.values():
+            if "cross" not in variant.name and "strict" not in variant.name:
+                yield replace(variant, target=card)
 
 
 def _signs(arch: int) -> Iterator[Variant]:
