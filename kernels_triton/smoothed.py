@@ -1,4 +1,4 @@
-# pyright: reportCallIssue=false
+# pyright: reportCallIssue=false, reportArgumentType=false
 # Triton rewrites the launches of kernels, which the type checker does not see.
 """The smoothed Kendall kernel and its gradient on a CUDA device: the launchers behind the ops of those names."""
 

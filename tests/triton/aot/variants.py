@@ -7,7 +7,7 @@ from kernels_triton import inversion_kernels, pairwise, permutations, prepare, s
 from tests.triton.aot.compiled import Variant
 
 ARCHITECTURES = (80, 90)
-OTHER_CARDS = (86, 89, 100, 120)  # that take the tiles of sm_80, as every card does that the table does not name
+OTHER_CARDS = {86: 80, 89: 80, 100: 100, 120: 120}  # and whose tiles they take; unknown ones take those of sm_80
 
 
 def all_variants() -> Iterator[Variant]:
@@ -17,8 +17,8 @@ def all_variants() -> Iterator[Variant]:
         yield from _inversions(arch)
         yield from _smoothed(arch)
         yield from _smoothed_helpers(arch)
-    for card in OTHER_CARDS:  # the kernels whose tiles were chosen; one variant of each
-        tiled = [*_signs(80), *_inversions(80), *_smoothed(80)]
+    for card, arch in OTHER_CARDS.items():  # the kernels whose tiles were chosen; one variant of each
+        tiled = [*_signs(arch), *_inversions(arch), *_smoothed(arch)]
         firsts = {variant.name.split("-gaussian")[0]: variant for variant in reversed(tiled)}
         for variant in firsts.values():
             if "cross" not in variant.name and "strict" not in variant.name:
