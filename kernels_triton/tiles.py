@@ -81,7 +81,7 @@ _INVERSIONS = (
     (65_000, InversionTile(128, 512, 4)),
     (None, InversionTile(128, 1024, 4)),
 )
-INVERSIONS = dict.fromkeys((80, 90, 100, 120), _INVERSIONS)
+INVERSIONS: dict[int, tuple[tuple[int | None, InversionTile], ...]] = dict.fromkeys((80, 90, 100, 120), _INVERSIONS)
 
 # "auto": (rows up to, items from which inversions win when rankings are complete and untied, and otherwise). 61,441
 # stands for not reached up to 60,000: from there on signs need single precision.
