@@ -1,5 +1,6 @@
 """What a row of results has to say about the machine and the software that it comes from."""
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -27,6 +28,14 @@ def environment() -> dict[str, Any]:
         "versions": {package: _version(package) for package in PACKAGES},
         "commit": _commit(),
     }
+
+
+def kernels_digest() -> str:
+    """What tells the Triton kernels of one measurement from others: a digest of the sources of ``kernels_triton``."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "kernels_triton").rglob("*.py")):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def _cpu_info(field: str) -> str:

@@ -24,11 +24,14 @@ from typing import Any
 
 import torch
 
-from benchmarks.env import environment
+from benchmarks.env import environment, kernels_digest
 from benchmarks.gpu.parts import PARTS, Context, Part, Verdict
 from benchmarks.registry import RESULTS
 
-MODULES = ("rates", "equality", "public", "waits", "smoothed", "timings", "tiling", "conditional", "sanitizer")
+MODULES = (
+    *("rates", "equality", "public", "waits", "graphs", "smoothed", "learners"),
+    *("timings", "tiling", "conditional", "sanitizer"),
+)
 LIMIT = 280.0  # seconds for all parts together
 GRACE = 15.0  # more for the last call, which may hang
 
@@ -52,7 +55,8 @@ def check(folder: Path, *, dry: bool) -> bool:
     now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"gpu_check-{now}{'-dry' if dry else ''}.json"
-    report: dict[str, Any] = {"run": now, "dry": dry, "environment": environment() | _driver(dry), "parts": {}}
+    report: dict[str, Any] = {"run": now, "dry": dry, "environment": environment() | _driver(dry)}
+    report |= {"kernels": kernels_digest(), "parts": {}}
     deadline = time.monotonic() + LIMIT
     watchdog = threading.Timer(LIMIT + GRACE, _give_up, [path])
     watchdog.daemon = True

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from benchmarks.env import ROOT
+from benchmarks.env import ROOT, kernels_digest
 from benchmarks.registry import RESULTS
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -43,7 +43,7 @@ def rows_of(name: str, run: str) -> Rows:
     """
     if name.startswith("gpu"):
         report = json.loads((RESULTS / f"gpu_check-{run}.json").read_text())
-        return [{"environment": report["environment"]}, report["parts"]]
+        return [{"environment": report["environment"], "kernels": report.get("kernels")}, report["parts"]]
     path = RESULTS / f"{_FILES.get(name, name)}.jsonl"
     text = path.read_text().replace("centres", "centers")  # rows are never rewritten; older ones spell it so
     rows = [row for row in map(json.loads, text.splitlines()) if row["run"] == run]
@@ -54,7 +54,16 @@ def rows_of(name: str, run: str) -> Rows:
 
 def _block(name: str, run: str) -> str:
     environment, *rows = rows_of(name, run)
-    return f"{TABLES[name](rows)}\n\n*{_machine(environment['environment'])}; {run}.*\n"
+    stale = _of_other_kernels(environment["kernels"]) if "kernels" in environment else ""
+    return f"{TABLES[name](rows)}\n\n*{_machine(environment['environment'])}; {run}.*\n{stale}"
+
+
+def _of_other_kernels(digest: str | None) -> str:
+    """What a table of a GPU check says where its kernels are not the present ones, or not known to be."""
+    if digest == kernels_digest():
+        return ""
+    which = "did not record which kernels it measured" if digest is None else f"measured other kernels, {digest}"
+    return f"\nThis run {which}; the present ones have not been measured.\n"
 
 
 def _machine(environment: dict[str, Any]) -> str:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from kernels_triton.launching import round_up
+
 _MOST_PAIRS = 2**30  # a launch has fewer than 2**31 programs
 
 
@@ -42,11 +44,11 @@ def blocks(
     if y is None:
         step_x = step_y = min(m, rows // 2, isqrt(pairs))
     else:
-        step_y = min(m2, max(rows // 2, rows - _round_up(m, padding)), pairs)
-        step_x = min(m, rows - _round_up(step_y, padding), pairs // step_y)
+        step_y = min(m2, max(rows // 2, rows - round_up(m, padding)), pairs)
+        step_x = min(m, rows - round_up(step_y, padding), pairs // step_y)
     batch = 1
     if step_x == m and step_y == m2:
-        batch = max(1, min(rows // (_round_up(m, padding) + _round_up(m2, padding)), pairs // (m * m2)))
+        batch = max(1, min(rows // (round_up(m, padding) + round_up(m2, padding)), pairs // (m * m2)))
     for first in range(0, b, batch):
         for i in range(0, m, step_x):
             for j in range(i if y is None else 0, m2, step_y):
@@ -60,7 +62,3 @@ def blocks(
 
 def _round_down(size: int, multiple: int) -> int:
     return size // multiple * multiple
-
-
-def _round_up(size: int, multiple: int) -> int:
-    return -(-size // multiple) * multiple

@@ -208,9 +208,20 @@ def add_inversions(
     b, m, m2 = out.shape
     n, block = x.n, tile.block
     width = block * triton.cdiv(n + 1, block * tile.bins)
-    shared = (out, weight, m, m2, n, x.order.shape[1], width, symmetric)
+    shared = {
+        "OUT": out,
+        "weight": weight,
+        "m": m,
+        "m2": m2,
+        "n": n,
+        "stride": x.order.shape[1],
+        "width": width,
+        "SYMMETRIC": symmetric,
+        "PACKED": out.is_cuda,
+        "B": block,
+        "num_warps": tile.warps,
+    }
     grid = (b * m * m2,)
     half = n < pairwise.HALF_RANKS and n <= block * EXACT_HALF.value
-    packed = out.is_cuda
-    blocks_kernel[grid](x.order, y.position, *shared, half, packed, block, tile.bins, num_warps=tile.warps)
-    intervals_kernel[grid](x.position, y.order, *shared, width == block, packed, block, num_warps=tile.warps)
+    blocks_kernel[grid](ORDER_X=x.order, POSITION_Y=y.position, HALF=half, C=tile.bins, **shared)
+    intervals_kernel[grid](POSITION_X=x.position, ORDER_Y=y.order, NARROW=width == block, **shared)

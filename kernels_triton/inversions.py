@@ -9,13 +9,15 @@ from torch import Tensor
 from kernels_triton import pairwise, tiles
 from kernels_triton.blocks import blocks
 from kernels_triton.inversion_kernels import add_inversions
-from kernels_triton.permutations import Permutations, permutations
+from kernels_triton.launching import on_device_of_tensors
+from kernels_triton.permutations import Permutations, padded_length, permutations
 
-# Scratch for each item of a ranking: its permutations and a contiguous copy; masks and tied ranks for strict pairs.
+# Scratch for each item of a padded row: its permutations and a contiguous copy; masks and tied ranks for strict pairs.
 _BYTES_UNTIED, _BYTES_TIED, _BYTES_STRICT = 12, 20, 48
 _SORT_SHARE = 4  # a quarter of the workspace is for sorting
 
 
+@on_device_of_tensors
 def score(
     x: Tensor,  # (b, m, n) int32 dense ranks, -1 = unranked
     y: Tensor | None,  # (b, m2, n); None means x
@@ -36,7 +38,7 @@ def score(
         tile: sizes of the kernels.
     """
     n = x.shape[2]
-    row_bytes = n * (_BYTES_UNTIED if all(untied) else _BYTES_TIED)
+    row_bytes = padded_length(n, tile.block) * (_BYTES_UNTIED if all(untied) else _BYTES_TIED)
     permuted = partial(permutations, apart=True, multiple=tile.block, sort_bytes=workspace // _SORT_SHARE)
     for block in blocks(x, y, row_bytes, pair_bytes=8, workspace=workspace):
         rx, ry = block.rankings(x, y)
@@ -53,6 +55,7 @@ def score(
         pairwise.mirror(out)
 
 
+@on_device_of_tensors
 def strict(
     x: Tensor,
     y: Tensor | None,
@@ -72,7 +75,7 @@ def strict(
     permuted = partial(
         permutations, untied=False, apart=False, multiple=tile.block, sort_bytes=workspace // _SORT_SHARE
     )
-    for block in blocks(x, y, n * _BYTES_STRICT, pair_bytes=64, workspace=workspace):
+    for block in blocks(x, y, padded_length(n, tile.block) * _BYTES_STRICT, pair_bytes=64, workspace=workspace):
         rx, ry = block.rankings(x, y)
         px, py = permuted(rx), permuted(ry)
         ranked_x = permuted((rx[:, :1] if complete else rx).clamp(max=0))

@@ -1,6 +1,5 @@
 """Concordance scores between all rankings of two batches on a CUDA device: the launcher behind the op of that name."""
 
-from contextlib import nullcontext
 from math import prod
 
 import torch
@@ -8,9 +7,11 @@ from torch import Tensor
 
 from kernels_triton import inversions, tiles
 from kernels_triton.inversion_kernels import most_items
+from kernels_triton.launching import architecture_of, on_device_of_tensors
 from kernels_triton.signs import MOST_ITEMS, signs
 
 
+@on_device_of_tensors
 def launch(
     x: Tensor,
     y: Tensor | None,
@@ -45,32 +46,29 @@ def launch(
     b, m, n = x.shape
     m2 = m if y is None else y.shape[1]
     dtype = torch.int32 if n <= 65_536 else torch.int64
-    with torch.cuda.device(x.device) if x.is_cuda else nullcontext():
-        arch = tiles.architecture(torch.cuda.get_device_capability()) if x.is_cuda else 90
-        score = _result((b, m, m2), dtype, x.device)
-        pairs = _result((b, m, m2) if strict else (b, 0, 0), dtype, x.device)
-        if score.numel() == 0 or n < 2:
-            return score.zero_(), pairs.zero_()
-        tile = tiles.inversion_tile(arch, n)
-        limit = most_items(tile.block) if method == "inversions" else MOST_ITEMS
-        if n > limit:
-            raise ValueError(
-                f"{n:,} items are more than the {limit:,} that method={method!r} can number; rank fewer items"
-            )
-        rows = min(m, m2)
-        worth_asking = n <= most_items(tile.block) and n >= tiles.inversions_from(rows, untied=True)
-        if method == "inversions" or (method == "auto" and worth_asking):
-            untied, complete = _facts(x, y) if untied is None else (untied, True)
-            if method == "inversions" or n >= tiles.inversions_from(rows, all(untied)):
-                inversions.score(x, y, score, untied=untied, workspace=workspace, tile=tile)
-                if strict and all(untied):
-                    pairs.fill_(n * (n - 1) // 2)
-                elif strict:
-                    inversions.strict(x, y, pairs, complete=complete, workspace=workspace, tile=tile)
-                return score, pairs
-        signs(x, y, score, strict=False, workspace=workspace, arch=arch)
-        if strict:
-            signs(x, y, pairs, strict=True, workspace=workspace, arch=arch)
+    arch = architecture_of(x)
+    score = _result((b, m, m2), dtype, x.device)
+    pairs = _result((b, m, m2) if strict else (b, 0, 0), dtype, x.device)
+    if score.numel() == 0 or n < 2:
+        return score.zero_(), pairs.zero_()
+    tile = tiles.inversion_tile(arch, n)
+    limit = most_items(tile.block) if method == "inversions" else MOST_ITEMS
+    if n > limit:
+        raise ValueError(f"{n:,} items are more than the {limit:,} that method={method!r} can number; rank fewer items")
+    rows = min(m, m2)
+    worth_asking = n <= most_items(tile.block) and n >= tiles.inversions_from(rows, untied=True)
+    if method == "inversions" or (method == "auto" and worth_asking):
+        untied, complete = _facts(x, y) if untied is None else (untied, True)
+        if method == "inversions" or n >= tiles.inversions_from(rows, all(untied)):
+            inversions.score(x, y, score, untied=untied, workspace=workspace, tile=tile)
+            if strict and all(untied):
+                pairs.fill_(n * (n - 1) // 2)
+            elif strict:
+                inversions.strict(x, y, pairs, complete=complete, workspace=workspace, tile=tile)
+            return score, pairs
+    signs(x, y, score, strict=False, workspace=workspace, arch=arch)
+    if strict:
+        signs(x, y, pairs, strict=True, workspace=workspace, arch=arch)
     return score, pairs
 
 

@@ -1,6 +1,6 @@
 # pyright: reportCallIssue=false, reportArgumentType=false
 # Triton rewrites the signatures of kernels and their launches, which the type checker does not see.
-"""Device helpers that the engines share: ordered bit patterns, signs of pairs, a program's pairs, mirroring."""
+"""Device helpers that the engines share: ordered bit patterns, signs of pairs, a program's pairs, sums, symmetry."""
 
 import torch
 import triton
@@ -80,6 +80,27 @@ def pairs_of_program(
     return batch, tile_x, tile_y, block, first, last, weight
 
 
+@triton.jit
+def halves(tile):
+    """The left and the right half of the columns."""
+    rows: tl.constexpr = tile.shape[0]
+    columns: tl.constexpr = tile.shape[1] // 2
+    return tl.split(tl.permute(tl.reshape(tile, (rows, 2, columns)), (0, 2, 1)))
+
+
+@triton.jit
+def add_half(OUT, sums, row_stride, rows, columns):
+    """Add half a tile of sums to ``rows`` by ``columns`` words, by quarters: all at once would spill registers."""
+    row, column = tl.arange(0, sums.shape[0]), tl.arange(0, sums.shape[1] // 2)
+    offsets = row[:, None].to(tl.int64) * row_stride + column[None, :]
+    left, right = halves(sums)
+    inside = (row < rows)[:, None] & (column < columns)[None, :]
+    tl.atomic_add(OUT + offsets, left.to(OUT.dtype.element_ty), mask=inside, sem="relaxed")
+    OUT += sums.shape[1] // 2
+    inside = (row < rows)[:, None] & (column < columns - sums.shape[1] // 2)[None, :]
+    tl.atomic_add(OUT + offsets, right.to(OUT.dtype.element_ty), mask=inside, sem="relaxed")
+
+
 @triton.jit(do_not_specialize=["m", "batch_stride", "row_stride"])
 def mirror_kernel(
     OUT,  # (batch, m, m) whose upper triangle is filled
@@ -108,4 +129,4 @@ def mirror(out: torch.Tensor, block: int = 64) -> None:
     """Make every matrix of the contiguous ``(batch, m, m)`` tensor symmetric by its upper triangle, in place."""
     batch, m, _ = out.shape
     grid = (batch * triton.cdiv(m, block) ** 2,)
-    mirror_kernel[grid](out, m, out.stride(0), out.stride(1), BLOCK=block)
+    mirror_kernel[grid](OUT=out, m=m, batch_stride=out.stride(0), row_stride=out.stride(1), BLOCK=block)

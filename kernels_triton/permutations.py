@@ -19,6 +19,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from kernels_triton.launching import round_up
+
 _SORT_BYTES = 56  # for each item: keys, sorted keys, indices, and as much again inside the sort
 
 
@@ -76,9 +78,14 @@ def _sorted_rows(ranks: Tensor, upward: bool, apart: bool, multiple: int, sort_b
     return Permutations(order, position, n)
 
 
+def padded_length(n: int, multiple: int) -> int:
+    """Words of a row of n items, one at least of which is padding."""
+    return round_up(n + 1, multiple)
+
+
 def _padded(shape: torch.Size, multiple: int, device: torch.device) -> tuple[Tensor, Tensor]:
     rows, n = shape
-    stride = (n + multiple) // multiple * multiple
+    stride = padded_length(n, multiple)
     first, second = torch.empty((2, rows, stride), dtype=torch.int32, device=device)
     return first, second
 
@@ -89,4 +96,12 @@ def _invert(permutation: Tensor, forward: Tensor, inverse: Tensor) -> None:
     rows, stride = forward.shape
     block = 1024
     grid = (rows * triton.cdiv(stride, block),)
-    invert_kernel[grid](permutation, forward, inverse, permutation.shape[1], permutation.stride(0), stride, BLOCK=block)
+    invert_kernel[grid](
+        P=permutation,
+        FORWARD=forward,
+        INVERSE=inverse,
+        n=permutation.shape[1],
+        row_stride=permutation.stride(0),
+        stride=stride,
+        BLOCK=block,
+    )

@@ -2,8 +2,6 @@
 # Triton rewrites the signatures of kernels and their launches, which the type checker does not see.
 """Concordance scores as a product of pair signs on the tensor cores; signs live inside one multiprocessor only."""
 
-from math import gcd
-
 import torch
 import triton
 import triton.language as tl
@@ -11,65 +9,10 @@ from torch import Tensor
 
 from kernels_triton import pairwise, tiles
 from kernels_triton.blocks import blocks
+from kernels_triton.launching import on_device_of_tensors, round_up
+from kernels_triton.prepare import prepare
 
 MOST_ITEMS = 2**24  # ranks are exact in single precision
-
-
-@triton.jit(do_not_specialize=["m", "n", "batch_stride", "row_stride"])
-def prepare_kernel(
-    RANKS,  # (batch, m, n) int32, -1 = unranked
-    OUT,  # (batch, padded items, padded rows) half or single precision
-    m,
-    n,
-    batch_stride,
-    row_stride,
-    item_stride,
-    padded_rows,
-    padded_items,
-    BLOCK: tl.constexpr,
-    HALF: tl.constexpr,
-):
-    """Write ranks as ordered floating-point numbers, items first; NaN for unranked items and for the padding.
-
-    A program writes its own BLOCK by BLOCK words.
-    """
-    tiles_r = padded_rows // BLOCK
-    tiles_i = padded_items // BLOCK
-    pid = tl.program_id(0)
-    batch = (pid // tiles_r // tiles_i).to(tl.int64)
-    row = pid % tiles_r * BLOCK + tl.arange(0, BLOCK)
-    item = pid // tiles_r % tiles_i * BLOCK + tl.arange(0, BLOCK)
-    RANKS += batch * batch_stride
-    OUT += batch * padded_items * padded_rows
-    rank = tl.load(
-        RANKS + row[None, :].to(tl.int64) * row_stride + item[:, None].to(tl.int64) * item_stride,
-        mask=(row < m)[None, :] & (item < n)[:, None],
-        other=-1,
-    )  # [items, rows]
-    value = pairwise.half_pattern(rank).to(tl.int16).to(tl.float16, bitcast=True) if HALF else rank.to(tl.float32)
-    value = tl.where(rank < 0, float("nan"), value)
-    tl.store(OUT + item[:, None].to(tl.int64) * padded_rows + row[None, :], value.to(OUT.dtype.element_ty))
-
-
-@triton.jit
-def halves(tile):
-    """The left and the right half of the columns."""
-    rows: tl.constexpr = tile.shape[0]
-    columns: tl.constexpr = tile.shape[1] // 2
-    return tl.split(tl.permute(tl.reshape(tile, (rows, 2, columns)), (0, 2, 1)))
-
-
-@triton.jit
-def add_half(OUT, sums, row_stride, rows, columns):
-    """Add half a tile of sums to ``rows`` by ``columns`` words, by quarters: all at once would spill registers."""
-    row, column = tl.arange(0, sums.shape[0]), tl.arange(0, sums.shape[1] // 2)
-    offsets = row[:, None].to(tl.int64) * row_stride + column[None, :]
-    left, right = halves(sums)
-    inside = (row < rows)[:, None] & (column < columns)[None, :]
-    tl.atomic_add(OUT + offsets, left.to(OUT.dtype.element_ty), mask=inside, sem="relaxed")
-    OUT += sums.shape[1] // 2
-    inside = (row < rows)[:, None] & (column < columns - sums.shape[1] // 2)[None, :]
-    tl.atomic_add(OUT + offsets, right.to(OUT.dtype.element_ty), mask=inside, sem="relaxed")
 
 
 @triton.jit(do_not_specialize=["m", "m2", "batch_stride", "row_stride"])
@@ -122,11 +65,12 @@ def product_kernel(
         Y += rows_y
 
     OUT += batch * batch_stride + (tile_x * BX).to(tl.int64) * row_stride + tile_y * BY
-    left, right = halves(acc)
-    add_half(OUT, left * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY)
-    add_half(OUT + BY // 2, right * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY - BY // 2)
+    left, right = pairwise.halves(acc)
+    pairwise.add_half(OUT, left * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY)
+    pairwise.add_half(OUT + BY // 2, right * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY - BY // 2)
 
 
+@on_device_of_tensors
 def signs(
     x: Tensor,  # (b, m, n) int32 dense ranks, -1 = unranked
     y: Tensor | None,  # (b, m2, n); None means x
@@ -144,27 +88,28 @@ def signs(
     """
     n = x.shape[2]
     half = n <= pairwise.HALF_RANKS
+    dtype = torch.float16 if half else torch.float32
     tile = tile or tiles.sign_tile(arch, max(out.shape[1:]), half)
     out.zero_()
-    rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
-    for block in blocks(x, y, row_bytes=items * (2 if half else 4), pair_bytes=0, workspace=workspace, padding=rows):
+    rows, items = max(tile.rows_x, tile.rows_y), round_up(n, tile.items)
+    for block in blocks(x, y, row_bytes=items * dtype.itemsize, pair_bytes=0, workspace=workspace, padding=rows):
         ranks_x, ranks_y = block.rankings(x, y)
-        px = _prepare(ranks_x, half, rows, items)
-        py = px if block.symmetric else _prepare(ranks_y, half, rows, items)
+        px = prepare(ranks_x, rows, items, dtype)
+        py = px if block.symmetric else prepare(ranks_y, rows, items, dtype)
         part = out[block.batch, block.x, block.y]
         b, m, m2 = part.shape
         programs = b * (px.shape[2] // tile.rows_x) * (py.shape[2] // tile.rows_y) * (items // tile.items)
         product_kernel[(programs, triton.cdiv(items, tile.chunk) + 1)](
-            px,
-            py,
-            part,
-            m,
-            m2,
-            px.shape[2],
-            py.shape[2],
-            items,
-            part.stride(0),
-            part.stride(1),
+            X=px,
+            Y=py,
+            OUT=part,
+            m=m,
+            m2=m2,
+            rows_x=px.shape[2],
+            rows_y=py.shape[2],
+            items=items,
+            batch_stride=part.stride(0),
+            row_stride=part.stride(1),
             SYMMETRIC=block.symmetric,
             STRICT=strict,
             PACKED=half and x.is_cuda,
@@ -178,19 +123,3 @@ def signs(
         )
     if y is None:
         pairwise.mirror(out)
-
-
-def _prepare(ranks: Tensor, half: bool, rows_multiple: int, items: int) -> Tensor:
-    """Ranks as ordered numbers, (b, items, rows), padded with NaN to whole tiles."""
-    b, m, n = ranks.shape
-    rows = _round_up(m, rows_multiple)
-    out = torch.empty((b, items, rows), dtype=torch.float16 if half else torch.float32, device=ranks.device)
-    block = gcd(32, rows, items)
-    prepare_kernel[(b * (rows // block) * (items // block),)](
-        ranks, out, m, n, *ranks.stride(), rows, items, BLOCK=block, HALF=half
-    )
-    return out
-
-
-def _round_up(size: int, multiple: int) -> int:
-    return -(-size // multiple) * multiple

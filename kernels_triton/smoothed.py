@@ -1,8 +1,7 @@
-# pyright: reportCallIssue=false
+# pyright: reportCallIssue=false, reportArgumentType=false
 # Triton rewrites the launches of kernels, which the type checker does not see.
 """The smoothed Kendall kernel and its gradient on a CUDA device: the launchers behind the ops of those names."""
 
-from contextlib import AbstractContextManager, nullcontext
 from math import gcd
 
 import torch
@@ -11,6 +10,8 @@ from torch import Tensor
 
 from kernels_triton import pairwise, smoothed_kernels, tiles
 from kernels_triton.blocks import blocks
+from kernels_triton.launching import architecture_of, on_device_of_tensors, round_up
+from kernels_triton.prepare import SHRINK, prepare
 
 NOISES = ("uniform", "gaussian")
 _MOST_ITEMS = 2**22  # chunks of items are numbered in 16 bits
@@ -22,6 +23,7 @@ def suits(x: Tensor, window: float) -> bool:
     return x.dtype == torch.float32 and x.shape[2] <= _MOST_ITEMS and _WINDOWS[0] <= window <= _WINDOWS[1]
 
 
+@on_device_of_tensors
 def launch(x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace: int) -> Tensor:
     """Mean product of the expected signs of two rankings over all pairs of items, ``(b, m, m2)`` float32.
 
@@ -41,45 +43,47 @@ def launch(x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace:
     out = torch.empty((b, m, m2), dtype=torch.float32, device=x.device)
     if out.numel() == 0 or n < 2:
         return out.zero_()  # one item makes no pair
-    with _on_device(x):
-        tile = tiles.smoothed_tile(_architecture(x), max(m, m2))
-        rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
-        bits = 62 - (items * items // 2).bit_length()  # for the fraction, so that sums stay below 2**63
-        for block in blocks(x, y, row_bytes=items * 4, pair_bytes=16, workspace=workspace, padding=rows):
-            scores_x, scores_y = block.rankings(x, y)
-            px = _prepare(scores_x, rows, items)
-            py = px if block.symmetric else _prepare(scores_y, rows, items)
-            part = out[block.batch, block.x, block.y]
-            sums = torch.zeros(part.shape, dtype=torch.int64, device=x.device)
-            programs = len(part) * (px.shape[2] // tile.rows_x) * (py.shape[2] // tile.rows_y) * (items // tile.items)
-            smoothed_kernels.gram_kernel[(programs, triton.cdiv(items, tile.chunk) + 1)](
-                px,
-                py,
-                sums,
-                *part.shape[1:],
-                n,
-                px.shape[2],
-                py.shape[2],
-                items,
-                sums.stride(0),
-                sums.stride(1),
-                *_scales(window, bits),
-                SYMMETRIC=block.symmetric,
-                GAUSSIAN=noise == "gaussian",
-                BX=tile.rows_x,
-                BY=tile.rows_y,
-                BK=tile.items,
-                CHUNK=tile.chunk,
-                num_warps=tile.warps,
-                num_stages=tile.stages,
-                maxnreg=tile.registers,
-            )
-            part.copy_(sums.double().div_(float(n * (n - 1) // 2 << bits)))
-        if y is None:
-            pairwise.mirror(out)
+    tile = tiles.smoothed_tile(architecture_of(x), max(m, m2))
+    rows, items = max(tile.rows_x, tile.rows_y), round_up(n, tile.items)
+    bits = 62 - (items * items // 2).bit_length()  # for the fraction, so that sums stay below 2**63
+    for block in blocks(x, y, row_bytes=items * 4, pair_bytes=16, workspace=workspace, padding=rows):
+        scores_x, scores_y = block.rankings(x, y)
+        px = prepare(scores_x, rows, items, torch.float32)
+        py = px if block.symmetric else prepare(scores_y, rows, items, torch.float32)
+        part = out[block.batch, block.x, block.y]
+        sums = torch.zeros(part.shape, dtype=torch.int64, device=x.device)
+        programs = len(part) * (px.shape[2] // tile.rows_x) * (py.shape[2] // tile.rows_y) * (items // tile.items)
+        smoothed_kernels.gram_kernel[(programs, triton.cdiv(items, tile.chunk) + 1)](
+            X=px,
+            Y=py,
+            SUMS=sums,
+            m=part.shape[1],
+            m2=part.shape[2],
+            n=n,
+            rows_x=px.shape[2],
+            rows_y=py.shape[2],
+            items=items,
+            batch_stride=sums.stride(0),
+            row_stride=sums.stride(1),
+            inverse=_inverse(window),
+            scale=2.0**bits,
+            SYMMETRIC=block.symmetric,
+            GAUSSIAN=noise == "gaussian",
+            BX=tile.rows_x,
+            BY=tile.rows_y,
+            BK=tile.items,
+            CHUNK=tile.chunk,
+            num_warps=tile.warps,
+            num_stages=tile.stages,
+            maxnreg=tile.registers,
+        )
+        part.copy_(sums.double().div_(float(n * (n - 1) // 2 << bits)))
+    if y is None:
+        pairwise.mirror(out)
     return out
 
 
+@on_device_of_tensors
 def launch_backward(
     gradient: Tensor, x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace: int
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -95,20 +99,19 @@ def launch_backward(
     for_window = torch.zeros((), dtype=torch.float64, device=x.device)
     if gradient.numel() == 0 or n < 2:
         return for_x, for_y, for_window
-    with _on_device(x):
-        tile = tiles.smoothed_gradient_tile(_architecture(x))
-        rows, items = max(tile.rows_x, tile.rows_y), _round_up(n, tile.items)
-        # A prepared row, its gradient as an integer, and that as a number.
-        for block in blocks(x, other, row_bytes=items * 20, pair_bytes=8, workspace=workspace, padding=rows):
-            px, py = (_prepare(scores, rows, items) for scores in block.rankings(x, other))
-            weights = gradient[block.batch, block.x, block.y]
-            mirrored = gradient[block.batch, block.y, block.x] if y is None else None
-            moment = _pull_back(weights, mirrored, px, py, for_x[block.batch, block.x], window, noise, tile)
+    tile = tiles.smoothed_gradient_tile(architecture_of(x))
+    rows, items = max(tile.rows_x, tile.rows_y), round_up(n, tile.items)
+    # A prepared row, its gradient as an integer, and that as a number.
+    for block in blocks(x, other, row_bytes=items * 20, pair_bytes=8, workspace=workspace, padding=rows):
+        px, py = (prepare(scores, rows, items, torch.float32) for scores in block.rankings(x, other))
+        weights = gradient[block.batch, block.x, block.y]
+        mirrored = gradient[block.batch, block.y, block.x] if y is None else None
+        moment = _pull_back(weights, mirrored, px, py, for_x[block.batch, block.x], window, noise, tile)
+        for_window -= moment
+        if y is not None:
+            moment = _pull_back(weights.mT, None, py, px, for_y[block.batch, block.y], window, noise, tile)
             for_window -= moment
-            if y is not None:
-                moment = _pull_back(weights.mT, None, py, px, for_y[block.batch, block.y], window, noise, tile)
-                for_window -= moment
-        for_window /= window
+    for_window /= window
     return for_x, for_y, for_window
 
 
@@ -130,15 +133,17 @@ def _pull_back(
     halves = torch.empty((b, 2, rows_x, rows_y), dtype=torch.float16, device=px.device)
     block = gcd(32, rows_x, rows_y)
     smoothed_kernels.weights_kernel[(b * (rows_x // block) * (rows_y // block),)](
-        weights,
-        weights if mirrored is None else mirrored,
-        scale,
-        halves,
-        m,
-        m2,
-        *weights.stride(),
-        rows_x,
-        rows_y,
+        GRADIENT=weights,
+        TRANSPOSED=weights if mirrored is None else mirrored,
+        SCALE=scale,
+        OUT=halves,
+        m=m,
+        m2=m2,
+        batch_stride=weights.stride(0),
+        row_stride=weights.stride(1),
+        column_stride=weights.stride(2),
+        padded_rows=rows_x,
+        padded_columns=rows_y,
         BOTH=mirrored is not None,
         BLOCK=block,
     )
@@ -149,17 +154,18 @@ def _pull_back(
     smoothed_kernels.gradient_kernel[
         (b * (rows_x // tile.rows_x) * (items // tile.items), triton.cdiv(items, tile.chunk) + 1)
     ](
-        px,
-        py,
-        halves,
-        sums,
-        moments,
-        n,
-        rows_x,
-        rows_y,
-        items,
-        *_scales(window, bits),
-        2.0**moment_bits,
+        X=px,
+        Y=py,
+        WEIGHTS=halves,
+        GRADIENT=sums,
+        MOMENTS=moments,
+        n=n,
+        rows_x=rows_x,
+        rows_y=rows_y,
+        items=items,
+        inverse=_inverse(window),
+        scale=2.0**bits,
+        moment_scale=2.0**moment_bits,
         GAUSSIAN=noise == "gaussian",
         BX=tile.rows_x,
         BY=tile.rows_y,
@@ -175,36 +181,12 @@ def _pull_back(
     return (moments[:, :m] * unscale).sum() * 2.0**-moment_bits
 
 
-def _prepare(scores: Tensor, rows_multiple: int, items: int) -> Tensor:
-    """Scores as the kernels read them, (b, items, rows), padded to whole tiles."""
-    b, m, n = scores.shape
-    rows = _round_up(m, rows_multiple)
-    out = torch.empty((b, items, rows), dtype=torch.float32, device=scores.device)
-    block = gcd(32, rows, items)
-    smoothed_kernels.prepare_kernel[(b * (rows // block) * (items // block),)](
-        scores, out, m, n, *scores.stride(), rows, items, BLOCK=block
-    )
-    return out
-
-
 def _largest(weights: Tensor, dim: int) -> Tensor:
     """The largest absolute value along a dimension, without a copy of the matrix; NaN where one is NaN."""
     low, high = weights.aminmax(dim=dim)
     return torch.maximum(-low, high)
 
 
-def _scales(window: float, bits: int) -> tuple[float, float]:
-    """What turns differences of prepared scores into windows, and sums into fixed-point numbers."""
-    return 1 / (window * smoothed_kernels.SHRINK.value), 2.0**bits
-
-
-def _on_device(x: Tensor) -> AbstractContextManager[object]:
-    return torch.cuda.device(x.device) if x.is_cuda else nullcontext()
-
-
-def _architecture(x: Tensor) -> int:
-    return tiles.architecture(torch.cuda.get_device_capability(x.device)) if x.is_cuda else 90
-
-
-def _round_up(size: int, multiple: int) -> int:
-    return -(-size // multiple) * multiple
+def _inverse(window: float) -> float:
+    """What turns differences of prepared scores into multiples of the window."""
+    return 1 / (window * SHRINK.value)

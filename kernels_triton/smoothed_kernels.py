@@ -20,44 +20,6 @@ import triton
 import triton.language as tl
 
 from kernels_triton import pairwise
-from kernels_triton.signs import add_half, halves
-
-SHRINK = tl.constexpr(2.0**-6)
-INFINITE = tl.constexpr(2.0**127)
-
-
-@triton.jit(do_not_specialize=["m", "n", "batch_stride", "row_stride"])
-def prepare_kernel(
-    SCORES,  # (batch, m, n) float32 without NaN
-    OUT,  # (batch, padded items, padded rows) float32
-    m,
-    n,
-    batch_stride,
-    row_stride,
-    item_stride,
-    padded_rows,
-    padded_items,
-    BLOCK: tl.constexpr,
-):
-    """Write scores items first, with room for infinities and 0 as padding.
-
-    A program writes its own BLOCK by BLOCK words.
-    """
-    tiles_r = padded_rows // BLOCK
-    tiles_i = padded_items // BLOCK
-    pid = tl.program_id(0)
-    batch = (pid // tiles_r // tiles_i).to(tl.int64)
-    row = pid % tiles_r * BLOCK + tl.arange(0, BLOCK)
-    item = pid // tiles_r % tiles_i * BLOCK + tl.arange(0, BLOCK)
-    SCORES += batch * batch_stride
-    OUT += batch * padded_items * padded_rows
-    score = tl.load(
-        SCORES + row[None, :].to(tl.int64) * row_stride + item[:, None].to(tl.int64) * item_stride,
-        mask=(row < m)[None, :] & (item < n)[:, None],
-        other=0.0,
-    )  # [items, rows]
-    score = tl.clamp(score * SHRINK, -INFINITE, INFINITE)
-    tl.store(OUT + item[:, None].to(tl.int64) * padded_rows + row[None, :], score)
 
 
 @triton.jit(do_not_specialize=["m", "m2", "batch_stride", "row_stride", "column_stride"])
@@ -186,10 +148,10 @@ def gram_kernel(
         Y += rows_y
 
     SUMS += batch * batch_stride + (tile_x * BX).to(tl.int64) * row_stride + tile_y * BY
-    left, right = halves(total)
+    left, right = pairwise.halves(total)
     weight *= scale
-    add_half(SUMS, left * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY)
-    add_half(SUMS + BY // 2, right * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY - BY // 2)
+    pairwise.add_half(SUMS, left * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY)
+    pairwise.add_half(SUMS + BY // 2, right * weight, row_stride, m - tile_x * BX, m2 - tile_y * BY - BY // 2)
 
 
 @triton.jit(do_not_specialize=["n", "inverse", "scale", "moment_scale"])

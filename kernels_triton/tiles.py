@@ -3,7 +3,8 @@
 The tiles come from compiled code (registers, instructions, occupancy). Those for sm_90 were the fastest that were tried
 on an H100, as far as they were tried (``benchmarks/results``); those for sm_80 have not been measured. The crossover is
 where inversions became faster on the H100. ``python -m benchmarks.gpu_check`` measures both again, but for the smoothed
-kernel's tiles, and prints a new table.
+kernel's tiles, and prints a new table. Those for sm_86, 89, 100 and 120, and for cards that are not known, are the ones
+of sm_80, smaller where they would not fit: compiled for each, measured on none.
 """
 
 from typing import NamedTuple
@@ -52,6 +53,7 @@ SIGNS = {
     (80, False, False): SignTile(128, 64, 32, chunk=2048, warps=8, registers=128),
     (80, True, False): SignTile(64, 64, 32, chunk=2048, warps=4, registers=168),
 }
+SIGNS |= {(card, few, half): tile for (of, few, half), tile in SIGNS.items() if of == 80 for card in (100, 120)}
 FEW_ROWS = 64
 
 # For sm_80 the tiles of sm_90 where they fit its registers.
@@ -60,10 +62,16 @@ SMOOTHED = {
     (90, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=128),
     (80, False): SmoothedTile(128, 64, 32, chunk=256, warps=8, registers=128),
     (80, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=128),
+    (100, False): SmoothedTile(128, 64, 32, chunk=256, warps=8, registers=128),
+    (100, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=168),
+    (120, False): SmoothedTile(128, 64, 32, chunk=256, warps=8, registers=128),
+    (120, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=128),
 }
 SMOOTHED_GRADIENT = {
     90: SmoothedTile(64, 64, 64, chunk=256, warps=4, registers=255, stages=2),
     80: SmoothedTile(64, 64, 64, chunk=256, warps=4, registers=255, stages=2),
+    100: SmoothedTile(64, 64, 64, chunk=256, warps=4, registers=255, stages=2),
+    120: SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=255, stages=2),
 }
 
 # Up to how many items each tile serves, by architecture; the last one serves all beyond.
@@ -73,16 +81,19 @@ _INVERSIONS = (
     (65_000, InversionTile(128, 512, 4)),
     (None, InversionTile(128, 1024, 4)),
 )
-INVERSIONS = {90: _INVERSIONS, 80: _INVERSIONS}
+INVERSIONS: dict[int, tuple[tuple[int | None, InversionTile], ...]] = dict.fromkeys((80, 90, 100, 120), _INVERSIONS)
 
 # "auto": (rows up to, items from which inversions win when rankings are complete and untied, and otherwise). 61,441
 # stands for not reached up to 60,000: from there on signs need single precision.
 CROSSOVER = ((16, 8_000, 16_000), (64, 8_000, 61_441), (None, 16_000, 61_441))
 
 
+_NAMED: dict[int, int] = {9: 90, 10: 100, 12: 120}  # by major capability
+
+
 def architecture(capability: tuple[int, int]) -> int:
-    """The table's architecture for a compute capability: 90 for Hopper, 80 for everything else."""
-    return 90 if capability[0] == 9 else 80
+    """The table's architecture for a compute capability: 90, 100 or 120, and 80 for everything else."""
+    return _NAMED.get(capability[0], 80)
 
 
 def sign_tile(arch: int, rows: int, half: bool) -> SignTile:

@@ -32,3 +32,21 @@ def test_runs_that_do_not_exist_are_refused():
 )
 def test_durations_have_three_digits_and_a_unit(seconds, text):
     assert performance.duration(seconds) == text
+
+
+@pytest.mark.parametrize(("measured", "says"), [(None, "did not record"), ("other", "measured other kernels, other")])
+def test_a_table_of_other_kernels_than_the_present_ones_says_so(measured, says):
+    assert says in performance._of_other_kernels(measured)
+    assert performance._of_other_kernels(performance.kernels_digest()) == ""
+    assert performance.PAGE.read_text(encoding="utf-8").count("have not been measured") in (0, 2)
+
+
+def test_every_source_of_the_kernels_changes_the_digest(monkeypatch, tmp_path):
+    env = pytest.importorskip("benchmarks.env")
+    monkeypatch.setattr(env, "ROOT", tmp_path)
+    (tmp_path / "kernels_triton").mkdir()
+    seen = {env.kernels_digest()}
+    for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "2"), ("notes.txt", "3")):
+        (tmp_path / "kernels_triton" / name).write_text(text)
+        seen.add(env.kernels_digest())
+    assert len(seen) == 4  # notes are no source

@@ -162,7 +162,7 @@ def test_gradients_of_the_second_side_are_refused_too():
 def test_an_engine_that_the_device_lacks(function, monkeypatch):
     reason = "numba cannot be imported (gone); install it with: pip install numba"
     monkeypatch.setattr(op, "why_missing", lambda device_type: reason)
-    monkeypatch.setattr(op, "_warned", {"cpu"})
+    monkeypatch.setattr("torchrank.ops.engines._warned", {"cpu"})
     for method in ("signs", "inversions"):
         with pytest.raises(RuntimeError, match=f"method='{method}' has no engine on cpu: "):
             function(X, method=method)

@@ -7,7 +7,7 @@ from torch.library import opcheck
 
 import torchrank.ops.dense_ranks as dense_ranks_module
 import torchrank.ops.pair_counts as module
-from torchrank.ops import checks, kendall_matrix  # noqa: F401  (they register their ops)
+from torchrank.ops import checks, engines, kendall_matrix  # noqa: F401  (they register their ops)
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.ops.engines import ENGINE_MODULE, why_missing
 from torchrank.ops.pair_counts import METHODS, WORKSPACE, pair_counts
@@ -112,7 +112,7 @@ def no_numba(monkeypatch):
     reason = "numba cannot be imported (no such module); install it with: pip install numba"
     for ops in (module, dense_ranks_module):
         monkeypatch.setattr(ops, "why_missing", lambda device_type: reason)
-    monkeypatch.setattr(module, "_warned", set())
+    monkeypatch.setattr(engines, "_warned", set())
     return reason
 
 

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from benchmarks import gpu_check
+from benchmarks.env import kernels_digest
 
 
 @pytest.mark.slow
@@ -15,8 +16,10 @@ def test_the_gpu_check_goes_to_its_end_in_rehearsal(tmp_path):
         "equality",
         "public",
         "waits",
+        "graphs",
         "smoothed errors",
         "smoothed times",
+        "learners",
         "targets",
         "crossover",
         "grid",
@@ -26,6 +29,7 @@ def test_the_gpu_check_goes_to_its_end_in_rehearsal(tmp_path):
     ]
     assert all(part["passed"] and part["line"] for part in report["parts"].values())
     assert len(report["parts"]["equality"]["rows"]) > 40
+    assert report["kernels"] == kernels_digest()
 
 
 def test_a_part_that_fails_or_raises_fails_the_check_and_spares_the_others(tmp_path, monkeypatch):

@@ -20,11 +20,11 @@ def test_the_ops_have_an_engine_of_their_own_on_cuda(name):
 
 
 def test_the_kernels_take_single_precision_and_ordinary_windows():
-    assert module._fused(X, WINDOW, "exact")
-    assert module._fused(X, WINDOW, "auto")
-    assert not module._fused(X, WINDOW, "reference")
-    assert not module._fused(X.double(), WINDOW, "exact")
-    assert not module._fused(X, torch.tensor(1e-300, dtype=torch.float64), "exact")
+    assert module._fused(X, 0.5, "exact")
+    assert module._fused(X, 0.5, "auto")
+    assert not module._fused(X, 0.5, "reference")
+    assert not module._fused(X.double(), 0.5, "exact")
+    assert not module._fused(X, 1e-300, "exact")
 
 
 def test_without_triton_cuda_tensors_take_plain_torch(monkeypatch):

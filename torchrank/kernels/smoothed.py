@@ -11,7 +11,7 @@ from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.batches import one_batch
 from torchrank.kernels.out import into, refuse_without_out
 from torchrank.kernels.smoothed_stream import SmoothedStream
-from torchrank.ops.checks import complete_scores, positive_window
+from torchrank.ops.checks import complete_scores, positive_window, smoothing_window
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
@@ -130,10 +130,10 @@ def _checked(noise: str, method: str, workspace: int) -> int:
 def _sides(X: Scores, Y: Scores | None, window: Any) -> tuple[ScorePair, Tensor, Tensor | None, Tensor]:
     """The scores as they came, in the dtype to compute in, and the window."""
     pair = score_pair(X, Y)
-    width = one_window(window)
+    width = one_window(window, check=False)
     dtype = _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
-    x = complete_scores(pair.X.to(dtype), "X")
-    return pair, x, None if pair.Y is None else complete_scores(pair.Y.to(dtype), "Y"), width
+    x, y = pair.X.to(dtype), None if pair.Y is None else pair.Y.to(dtype)
+    return pair, x, y, smoothing_window(x, y, width)
 
 
 def _stream(
@@ -185,15 +185,15 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
     return origin.wrap(features)
 
 
-def one_window(window: float | Tensor) -> Tensor:
-    """The window as a tensor of shape (), checked by value."""
+def one_window(window: float | Tensor, *, check: bool = True) -> Tensor:
+    """The window as a tensor of shape (), by default checked by value."""
     if isinstance(window, Tensor):
         if window.numel() != 1 or not window.is_floating_point():
             raise ValueError(
                 f"window has shape {tuple(window.shape)} and dtype {window.dtype}; expected one floating-point number "
                 "(for several windows call once for each)"
             )
-        return positive_window(window.reshape(()))
+        return positive_window(window.reshape(())) if check else window.reshape(())
     check_positive(window, "window")
     return torch.tensor(as_float(window), dtype=torch.float64, device="cpu")
 

@@ -44,12 +44,14 @@ def _check(name: str, arguments: str = "") -> Callable[[Callable[..., None]], Ca
     return define
 
 
-@_check("check_complete", ", str name")
-def complete_scores(scores: Tensor, name: str) -> None:
+def _refuse_nan(scores: Tensor, name: str) -> None:
     """Floating-point ``scores`` ``(..., m, n)``; ``ValueError`` where one is NaN."""
     unranked = scores.isnan()
     if bool(unranked.any()):
         validate.refuse_unranked(-unranked.int(), name, "smoothing compares all pairs: complete or drop these rows")
+
+
+complete_scores = _check("check_complete", ", str name")(_refuse_nan)
 
 
 @_check("check_concentration")
@@ -61,13 +63,15 @@ def checked_concentration(lam: Tensor) -> None:
         raise ValueError(f"lam={wrong!r} is out of range; a Mallows kernel needs a finite lam >= 0")
 
 
-@_check("check_window")
-def positive_window(window: Tensor) -> None:
+def _refuse_window(window: Tensor) -> None:
     """Windows; ``ValueError`` unless they are positive and finite."""
     legal = (window > 0) & (window < math.inf)
     if not bool(legal.all()):
         wrong = window[~legal].flatten()[0].item()
         raise ValueError(f"window={wrong!r} is out of range; it must be positive and finite")
+
+
+positive_window = _check("check_window")(_refuse_window)
 
 
 @_check("check_pair_weights")
@@ -108,3 +112,41 @@ def symmetric_gram(K: Tensor, name: str) -> None:
     """A Gram matrix ``(..., m, m)``; ``ValueError`` unless it is symmetric up to rounding in float32."""
     if not torch.allclose(K, K.mT, rtol=1e-4, atol=1e-6, equal_nan=True):
         raise ValueError(f"{name} is not symmetric; for new against training rows pass K_train, that of the latter")
+
+
+torch.library.define("torchrank::check_smoothing", "(Tensor x, Tensor? y, Tensor window) -> Tensor")
+
+
+def smoothing_window(x: Tensor, y: Tensor | None, window: Tensor) -> Tensor:
+    """The window ``()`` checked, and the scores that it smooths too, at the cost of one wait for a CUDA device.
+
+    Raises:
+        ValueError: a window that is not positive and finite; a NaN, by row and item.
+    """
+    call = torch.ops.torchrank.check_smoothing
+    return window + call(x.detach(), None if y is None else y.detach(), window.detach())
+
+
+def _smoothing(x: Tensor, y: Tensor | None, window: Tensor) -> Tensor:
+    wrong = [side.isnan().any() for side in (x, y) if side is not None]
+    on_card = [*wrong, *([] if window.device != x.device else [~((window > 0) & (window < math.inf)).all()])]
+    if x.device.type == "cpu" or bool(torch.stack(on_card).any()):
+        for side, name in ((x, "X"), (y, "Y")):
+            if side is not None:
+                _refuse_nan(side, name)
+        _refuse_window(window)
+    elif window.device != x.device:
+        _refuse_window(window)
+    return window.new_zeros(())
+
+
+implement("check_smoothing", "default", _smoothing)
+torch.library.register_fake("torchrank::check_smoothing", lambda x, y, window: window.new_empty(()))
+
+
+def _smoothing_of_all(info: Any, dims: tuple[int | None, ...], *sides: Tensor) -> tuple[Tensor, None]:
+    moved = (side if dim is None else side.movedim(dim, 0) for side, dim in zip(sides, dims, strict=True))
+    return torch.ops.torchrank.check_smoothing(*moved), None
+
+
+torch.library.register_vmap("torchrank::check_smoothing", _smoothing_of_all)

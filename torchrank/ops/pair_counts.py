@@ -5,8 +5,7 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-from torchrank._warnings import warn
-from torchrank.ops.engines import why_missing
+from torchrank.ops.engines import warn_once, why_missing, why_unsuited
 from torchrank.ops.memory import explaining_memory
 from torchrank.ops.reference.pair_counts import pair_counts as reference_engine
 from torchrank.ops.registration import implement, vmap_as_batch
@@ -82,7 +81,7 @@ def _on_cpu(
 def _on_cuda(
     x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int, progress: bool, untied: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    if method == "reference" or why_missing("cuda"):
+    if method == "reference" or why_missing("cuda") or why_unsuited(x.device):
         return _reference_or_refuse(x, y, strict, method, workspace)
     from kernels_triton.pair_counts import launch
 
@@ -101,18 +100,9 @@ def _reference_or_refuse(
     x: Tensor, y: Tensor | None, strict: bool, method: str, workspace: int
 ) -> tuple[Tensor, Tensor]:
     """Run the reference where it was asked for or nothing faster exists; refuse a fast engine that the device lacks."""
-    reason = why_missing(x.device.type)
+    reason = why_missing(x.device.type) or why_unsuited(x.device)
     if method in ("signs", "inversions"):
         raise RuntimeError(f"method={method!r} has no engine on {x.device}: {reason}")
     if method == "auto" and reason:
-        _warn_once(x.device.type, reason)
+        warn_once(x.device, reason)
     return reference_engine(x, y, strict, workspace)
-
-
-_warned: set[str] = set()
-
-
-def _warn_once(device_type: str, reason: str) -> None:
-    if device_type not in _warned:
-        _warned.add(device_type)
-        warn(f"torchrank uses its slow reference engine on {device_type}: {reason}")

@@ -8,10 +8,13 @@ from torch import Tensor
 
 from torchrank.rankings.isolation import isolated
 
+BODIES: dict[tuple[str, str], Callable[..., Any]] = {}  # what was registered, for tests that go without the device
+
 
 def implement(op: str, key: str, function: Callable[..., Any]) -> None:
     """Register ``function`` as what the op ``torchrank::op`` does for a dispatch ``key``: "default", "cpu", "cuda"."""
-    torch.library.impl(f"torchrank::{op}", key)(isolated(function))
+    BODIES[op, key] = isolated(function)
+    torch.library.impl(f"torchrank::{op}", key)(BODIES[op, key])
 
 
 def vmap_as_batch(op: str, axis: int | None = None, shared: int | None = None) -> None:

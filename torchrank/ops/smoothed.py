@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from torchrank.ops.engines import why_missing
+from torchrank.ops.engines import warn_once, why_missing, why_unsuited
 from torchrank.ops.reference import smoothed as reference
 from torchrank.ops.registration import implement, vmap_as_batch, vmap_by_calls
 
@@ -104,11 +104,17 @@ def _fake_gram(
 def _gram_backward(
     gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    width = float(window)
+    for_x, for_y, for_window = _gradients(gradient, x, y, float(window), noise, method, workspace)
+    return for_x, for_y, for_window.to(window).reshape(window.shape)
+
+
+def _gradients(
+    gradient: Tensor, x: Tensor, y: Tensor | None, width: float, noise: str, method: str, workspace: int
+) -> tuple[Tensor, Tensor, Tensor]:
     dtype, x, y = x.dtype, *_with_room(x, y, width)
     make = _maker(x, y, width, noise, method)
     for_x, for_y, for_window = reference.smoothed_gram_backward(gradient.to(x.dtype), x, y, make, workspace)
-    return for_x.to(dtype), for_y.to(dtype), for_window.to(window).reshape(window.shape)
+    return for_x.to(dtype), for_y.to(dtype), for_window
 
 
 @torch.library.register_fake("torchrank::smoothed_gram_backward")
@@ -121,22 +127,31 @@ def _fake_gram_backward(
 def _gram_on_cuda(
     x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
 ) -> Tensor:
-    if not _fused(x, window, method):
-        return _gram(x, y, window, noise, method, workspace, progress)
+    width = float(window)
+    if not _fused(x, width, method):
+        return _gram(x, y, _number(width), noise, method, workspace, progress)
     from kernels_triton.smoothed import launch
 
-    return launch(x, y, window=float(window), noise=noise, workspace=workspace)
+    return launch(x, y, window=width, noise=noise, workspace=workspace)
 
 
 def _gram_backward_on_cuda(
     gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    if not _fused(x, window, method):
-        return _gram_backward(gradient, x, y, window, noise, method, workspace)
-    from kernels_triton.smoothed import launch_backward
+    width = float(window)
+    if _fused(x, width, method):
+        from kernels_triton.smoothed import launch_backward
 
-    for_x, for_y, for_window = launch_backward(gradient, x, y, window=float(window), noise=noise, workspace=workspace)
+        parts = launch_backward(gradient, x, y, window=width, noise=noise, workspace=workspace)
+    else:
+        parts = _gradients(gradient, x, y, width, noise, method, workspace)
+    for_x, for_y, for_window = parts
     return for_x, for_y, for_window.to(window).reshape(window.shape)
+
+
+def _number(width: float) -> Tensor:
+    """A window that was asked for already, which waits for no device when it is asked for again."""
+    return torch.tensor(width, dtype=torch.float64, device="cpu")
 
 
 implement("smoothed_gram", "default", _gram)
@@ -166,13 +181,17 @@ def _maker(x: Tensor, y: Tensor | None, window: float, noise: str, method: str) 
     return partial(reference.TorchRows, window=window, noise=noise)
 
 
-def _fused(x: Tensor, window: Tensor, method: str) -> bool:
+def _fused(x: Tensor, window: float, method: str) -> bool:
     """Whether the Triton kernels compute this; float64 scores, for one, are multiplied in plain torch."""
     if method in ("sweep", "reference") or why_missing("cuda"):
         return False
+    reason = why_unsuited(x.device)
+    if reason:
+        warn_once(x.device, reason)
+        return False
     from kernels_triton.smoothed import suits
 
-    return suits(x, float(window))
+    return suits(x, window)
 
 
 def _why_no_sweep(x: Tensor, noise: str) -> str | None:

@@ -27,9 +27,15 @@ class Variant:
     odd: tuple[str, ...] = ()  # but for these, which may point into the middle of a tensor
     packed: bool = False  # should comparisons take two numbers an instruction
     tensor_cores: bool = False
+    target: int | None = None  # the card to compile for; None is the one that the tiles are named after
+
+    @property
+    def card(self) -> int:
+        """What to compile for."""
+        return self.target or self.arch
 
     def __str__(self) -> str:
-        return f"{self.name}-sm_{self.arch}-{'odd' if self.odd else 'aligned'}"
+        return f"{self.name}-sm_{self.card}-{'odd' if self.odd else 'aligned'}"
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ def compile_variant(variant: Variant, folder: Path) -> Compiled:
     """PTX, machine code and resources of one variant; ``folder`` takes the binary for the disassembler."""
     source = _source(variant)
     options = {"num_warps": variant.warps, "num_stages": variant.stages, "maxnreg": variant.registers}
-    built = triton.compile(source, target=GPUTarget("cuda", variant.arch, 32), options=options)
+    built = triton.compile(source, target=GPUTarget("cuda", variant.card, 32), options=options)
     cubin = folder / "kernel.cubin"
     cubin.write_bytes(built.asm["cubin"])
     usage = re.search(r"REG:(\d+) STACK:(\d+)", _cuobjdump("--dump-resource-usage", cubin))

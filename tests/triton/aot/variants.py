@@ -1,11 +1,13 @@
 """Every specialization that the launchers can ask for, read from the tile tables."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from kernels_triton import inversion_kernels, pairwise, permutations, signs, smoothed_kernels, tiles
+from kernels_triton import inversion_kernels, pairwise, permutations, prepare, signs, smoothed_kernels, tiles
 from tests.triton.aot.compiled import Variant
 
 ARCHITECTURES = (80, 90)
+OTHER_CARDS = {86: 80, 89: 80, 100: 100, 120: 120}  # and whose tiles they take; unknown ones take those of sm_80
 
 
 def all_variants() -> Iterator[Variant]:
@@ -15,6 +17,12 @@ def all_variants() -> Iterator[Variant]:
         yield from _inversions(arch)
         yield from _smoothed(arch)
         yield from _smoothed_helpers(arch)
+    for card, arch in OTHER_CARDS.items():  # the kernels whose tiles were chosen; one variant of each
+        tiled = [*_signs(arch), *_inversions(arch), *_smoothed(arch)]
+        firsts = {variant.name.split("-gaussian")[0]: variant for variant in reversed(tiled)}
+        for variant in firsts.values():
+            if "cross" not in variant.name and "strict" not in variant.name:
+                yield replace(variant, target=card)
 
 
 def _signs(arch: int) -> Iterator[Variant]:
@@ -107,10 +115,10 @@ def _smoothed(arch: int) -> Iterator[Variant]:
 def _smoothed_helpers(arch: int) -> Iterator[Variant]:
     padded = dict.fromkeys(("padded_rows", "padded_items", "padded_columns"), "i32")
     strides = {"batch_stride": "i64", "row_stride": "i64", "column_stride": "i64", "m": "i32", "m2": "i32", "n": "i32"}
-    tensors = dict.fromkeys(("SCORES", "GRADIENT", "TRANSPOSED", "SCALE"), "*fp32")
+    tensors = dict.fromkeys(("VALUES", "GRADIENT", "TRANSPOSED", "SCALE"), "*fp32")
     for name, kernel, out, constants, odd in (
-        ("scores", smoothed_kernels.prepare_kernel, "*fp32", {"item_stride": 1}, "SCORES"),
-        ("scores-transposed", smoothed_kernels.prepare_kernel, "*fp32", {}, "SCORES"),
+        ("scores", prepare.prepare_kernel, "*fp32", {"item_stride": 1, "SCORES": True}, "VALUES"),
+        ("scores-transposed", prepare.prepare_kernel, "*fp32", {"SCORES": True}, "VALUES"),
         ("weights", smoothed_kernels.weights_kernel, "*fp16", {"BOTH": False}, "GRADIENT"),
         ("weights-both", smoothed_kernels.weights_kernel, "*fp16", {"BOTH": True}, "GRADIENT"),
     ):
@@ -129,14 +137,14 @@ def _smoothed_helpers(arch: int) -> Iterator[Variant]:
 
 def _helpers(arch: int) -> Iterator[Variant]:
     for number in ("fp16", "fp32"):
-        for odd in ((), ("RANKS",)):
+        for odd in ((), ("VALUES",)):
             yield Variant(
                 name=f"prepare-{number}",
-                kernel=signs.prepare_kernel,
+                kernel=prepare.prepare_kernel,
                 arch=arch,
-                types={"RANKS": "*i32", "OUT": f"*{number}", "m": "i32", "n": "i32", "batch_stride": "i64"}
+                types={"VALUES": "*i32", "OUT": f"*{number}", "m": "i32", "n": "i32", "batch_stride": "i64"}
                 | {"row_stride": "i32", "item_stride": "i32", "padded_rows": "i32", "padded_items": "i32"},
-                constants={"BLOCK": 32, "HALF": number == "fp16"},
+                constants={"BLOCK": 32, "SCORES": False},
                 even=("padded_rows", "padded_items"),
                 odd=odd,
             )

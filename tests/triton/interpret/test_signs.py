@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from kernels_triton.signs import _prepare, signs
+from kernels_triton.prepare import prepare
+from kernels_triton.signs import signs
 from kernels_triton.tiles import SignTile
 from tests.oracles.pair_counts import score_and_strict_gram
 from tests.triton.interpret.guarded import Guarded, rankings
@@ -60,7 +61,7 @@ def test_strided_ranks_are_read_in_place():
 
 def test_numbers_for_ranks_are_ordered_finite_and_normal():
     ranks = torch.cat([torch.arange(0, 61_440, 487), torch.tensor([1, 30_719, 30_720, 61_439])]).sort().values
-    values = _prepare(ranks.int().reshape(1, 1, -1), True, 32, 144)[0, : len(ranks), 0].float()
+    values = prepare(ranks.int().reshape(1, 1, -1), 32, 144, torch.float16)[0, : len(ranks), 0].float()
     assert (values.diff() > 0).all()
     assert values.isfinite().all()
     assert (values.abs() >= torch.finfo(torch.float16).tiny).all()

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from kernels_triton import smoothed, tiles
+from kernels_triton import prepare, smoothed, tiles
 from kernels_triton.tiles import SmoothedTile
 from tests.oracles.kernels import gram
 from tests.oracles.smoothed import smoothed as oracle
@@ -46,7 +46,8 @@ def small_tiles_and_guards(monkeypatch):
     monkeypatch.setattr(tiles, "smoothed_tile", lambda *_: tile)
     monkeypatch.setattr(tiles, "smoothed_gradient_tile", lambda *_: tile)
     guarded = GuardedTorch()
-    monkeypatch.setattr(smoothed, "torch", guarded)
+    for module in (smoothed, prepare):
+        monkeypatch.setattr(module, "torch", guarded)
     yield
     guarded.check()
 
@@ -176,7 +177,7 @@ def test_weights_that_are_not_finite_stay_in_their_row(bad):
     assert not for_window.isfinite()
 
 
-@pytest.mark.parametrize("shape", [(0, 3, 5), (2, 0, 5)])
+@pytest.mark.parametrize("shape", [(0, 3, 5), (2, 0, 5), (1, 2, 0)])
 def test_nothing_to_compare(shape):
     x = torch.zeros(shape)
     assert run(x, None, 1.0, "uniform").shape == (shape[0], shape[1], shape[1])
