@@ -112,7 +112,8 @@ def _from_the_same_starts(recorder: Recorder, X: Any, features: Any, c: int, sta
     labels = start_labels(FeatureGeometry(points, ones), ungrouped(ones), c, "k-means++", starts, generator)
     ours = tr.KernelKMeans(c, init=labels).fit(X).losses
     centers = [np.stack([features[row == j].mean(0) for j in range(c)]) for row in labels.numpy()]
-    theirs = [float(KMeans(c, init=start, n_init=1).fit(features).inertia_) for start in centers]
+    model: Any = KMeans  # whose stubs take neither centers nor a number of starts
+    theirs = [float(model(c, init=start, n_init=1).fit(features).inertia_) for start in centers]
     recorder.append(
         what="the same starts", shape=[len(X), X.shape[1], c], seed=seed, torchrank=ours, scikit_learn=theirs
     )
