@@ -29,9 +29,13 @@ def run(recorder: Recorder) -> None:
 
 
 @benchmark("graph")
-def graph(recorder: Recorder) -> None:
+def graph(recorder: Recorder, sizes: tuple[int, ...] = (12_000, 60_000)) -> None:
     """60,000 rankings of 1,000 items, in 200 groups that go together: a graph at q < .05, an hour without AVX-512."""
-    m, n = 60_000, 1000
+    for m in sizes:
+        _graph(recorder, m, 1000)
+
+
+def _graph(recorder: Recorder, m: int, n: int) -> None:
     cost = apart(_SETUP.format(m=m, n=n, groups=200), "print(tr.kendall_graph(X, alpha=0.05).nnz)")
     _say(recorder, "graph at q < .05, 200 groups", [m, n], [cost])
 
