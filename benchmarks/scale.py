@@ -68,7 +68,7 @@ def run(recorder: Recorder, repeats: int = 3) -> None:
     _sinks(recorder, repeats)
     _disk(recorder, repeats)
     _processes(recorder, repeats)
-    _cards(recorder)
+    _cards(recorder, repeats)
 
 
 def _sinks(recorder: Recorder, repeats: int, sizes: tuple[int, ...] = (2000, 8000), n: int = 100) -> None:
@@ -141,14 +141,18 @@ def _started(world: int, code: str) -> list[tuple[float, float]]:
     return found
 
 
-def _cards(recorder: Recorder, m: int = 16_000, n: int = 100, cards: int = 8) -> None:
-    """How even the shares of eight cards would be, from the time of each block on this processor: a prediction."""
+def _cards(recorder: Recorder, repeats: int, m: int = 16_000, n: int = 100, cards: int = 8) -> None:
+    """How even the shares of eight cards would be, from the median time of each block on this processor: predicted."""
     X = np.random.default_rng(0).normal(size=(m, n))
     for block in (1024, 512, 256):
-        times, start = [], time.perf_counter()
-        for _ in tr.kendall_blocks(X, block=block):
-            times.append(time.perf_counter() - start)
+        runs: list[list[float]] = []
+        for _ in range(repeats):
+            runs.append([])
             start = time.perf_counter()
+            for _ in tr.kendall_blocks(X, block=block):
+                runs[-1].append(time.perf_counter() - start)
+                start = time.perf_counter()
+        times = np.median(runs, axis=0).tolist()
         shares = [sum(times[k::cards]) for k in range(cards)]
         predicted = sum(times) / (cards * max(shares))
         recorder.append(what="predicted share of eight cards", shape=[m, n], block=block, share=predicted)

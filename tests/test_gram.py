@@ -32,6 +32,9 @@ def files(tmp_path):
     scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_array(np.nan_to_num(PARTIAL)))
     np.savez(tmp_path / "other.npz", X)
     (tmp_path / "broken.npz").write_text("nothing")
+    (tmp_path / "junk.npy").write_text("hello")
+    np.save(tmp_path / "objects.npy", X.astype(object), allow_pickle=True)
+    np.savetxt(tmp_path / "bare.csv", X, delimiter=",", fmt="%.17g")
     (tmp_path / "x.txt").write_text("1 2")
     return tmp_path
 
@@ -45,16 +48,18 @@ def files(tmp_path):
         ("x.tsv", ["--rankers", "who"], lambda: tr.kendall_gram(X)),
         ("partial.npy", ["--missing", "pairwise"], lambda: tr.kendall_gram(PARTIAL, missing="pairwise")),
         ("x.npz", ["--missing", "pairwise"], lambda: tr.kendall_gram(PARTIAL, missing="pairwise")),
+        ("bare.csv", ["--no-header"], lambda: tr.kendall_gram(X)),
     ],
 )
 def test_a_matrix_of_a_file(files, capsys, name, options, expected):
     out = files / "new" / "folder"
     assert command_line.main(["gram", str(files / name), "--out", str(out), *options]) == 0
     np.testing.assert_array_equal(np.load(out / "gram.npy"), expected())
-    assert [path.name for path in out.iterdir()] == ["gram.npy"]
+    assert sorted(path.name for path in out.iterdir()) == ["gram.npy", "gram.npy.json"]
     shown = capsys.readouterr()
     assert shown.out == f"{out / 'gram.npy'}: kernels of 40 rankings, float64\n"
     assert "kendall_gram: 100%" in shown.err
+    assert command_line.main(["gram", str(files / name), "--out", str(out), *options]) == 0  # it is known again
 
 
 def test_neighbors_of_a_file(files, capsys):
@@ -71,6 +76,9 @@ def test_neighbors_of_a_file(files, capsys):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
+        ("junk.npy", [], "junk.npy holds no array of numbers that numpy.save has written"),
+        ("objects.npy", [], "objects.npy holds no array of numbers that numpy.save has written"),
+        ("x.npy", ["--no-header"], "--no-header is for .csv and .tsv files"),
         ("none.npy", [], "none.npy is not there, or no file; expected .npy"),
         (".", [], "is not there, or no file; expected .npy"),
         ("x.txt", [], "x.txt does not end in .npy, .csv, .tsv or .npz"),
@@ -91,6 +99,7 @@ def test_errors_are_one_line(files, capsys, name, options, message):
     assert message in said
     assert "Traceback" not in said
     assert not [*(files / "out").glob("*.npy")]
+    assert not (files / "out").exists() or options
 
 
 @pytest.mark.parametrize("options", [["--missing", "perhaps"], ["--neighbors", "few"], []])

@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--variant", choices=VARIANTS, help="of the Kendall kernel")
     parser.add_argument("--block", type=int, metavar="ROWS", help="rows and columns of a block")
     parser.add_argument("--rankers", metavar="COLUMN", help="of a .csv or .tsv file, the column of names of rankings")
+    parser.add_argument("--no-header", action="store_true", help="a .csv or .tsv file begins with scores, not names")
     parser.add_argument("--device", help="where to compute; by default cuda if there is one, else cpu")
 
 
@@ -61,9 +62,9 @@ def _run(asked: argparse.Namespace, group: Group) -> None:
     first = rank_of(group) == 0
     device = asked.device or ("cuda" if torch.cuda.is_available() else "cpu")
     with together(group):
+        rankings = rank(_scores(asked), asked.missing).to(device)
         if first:
             asked.out.mkdir(parents=True, exist_ok=True)
-        rankings = rank(_scores(asked.input, asked.rankers), asked.missing).to(device)
     common: dict[str, Any] = {"variant": asked.variant, "block": asked.block, "progress": True, "group": group}
     if asked.neighbors is None:
         path = asked.out / "gram.npy"
@@ -89,22 +90,33 @@ def _saving(values: np.ndarray) -> Callable[[Any], None]:
     return lambda file: np.save(file, values)
 
 
-def _scores(path: Path, rankers: str | None) -> Any:
+def _scores(asked: argparse.Namespace) -> Any:
     """The rankings in a file, by the end of its name."""
+    path, rankers = asked.input, asked.rankers
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not there, or no file; expected .npy, .csv, .tsv, or .npz of scipy.sparse")
     if path.suffix in _DELIMITERS:
-        return read_rankings(path, form="scores", rankers=rankers, delimiter=_DELIMITERS[path.suffix])
+        header = False if asked.no_header else None  # None looks for one
+        return read_rankings(path, form="scores", rankers=rankers, delimiter=_DELIMITERS[path.suffix], header=header)
     if rankers is not None:
         raise ValueError(f"--rankers names a column of a .csv or .tsv file; {path.name} has none")
+    if asked.no_header:
+        raise ValueError(f"--no-header is for .csv and .tsv files; {path.name} has no names")
     if path.suffix == ".npy":
-        scores = np.load(path, mmap_mode="c")  # whose pages are read when they are ranked; torch wants it writable
-        if scores.ndim != 2:
-            raise ValueError(f"{path} has shape {scores.shape}; expected one matrix (rankings, items)")
-        return scores
+        return _array(path)
     if path.suffix == ".npz":
         try:
             return sparse.load_npz(path)
         except (ValueError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} holds no matrix of scipy.sparse.save_npz ({error})") from error
     raise ValueError(f"{path} does not end in .npy, .csv, .tsv or .npz; save the scores as one of them")
+
+
+def _array(path: Path) -> np.ndarray:
+    try:
+        scores = np.load(path, mmap_mode="c")  # whose pages are read when they are ranked; torch wants it writable
+    except ValueError as error:  # whose words advise to load what is not safe
+        raise ValueError(f"{path} holds no array of numbers that numpy.save has written") from error
+    if scores.ndim != 2:
+        raise ValueError(f"{path} has shape {scores.shape}; expected one matrix (rankings, items)")
+    return scores

@@ -196,6 +196,11 @@ def test_more_passes_go_on_from_a_checkpoint(tmp_path):
     assert kernel_kmeans().fit(batches, checkpoint=str(path)) == expected
 
 
+def test_a_checkpoint_needs_a_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"the folder .*none is not there; make it"):
+        kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=tmp_path / "none" / "fit.pt")
+
+
 def test_checkpoints_of_other_fits_are_refused(tmp_path):
     path = tmp_path / "fit.pt"
     kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=path)

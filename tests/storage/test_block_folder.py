@@ -11,7 +11,7 @@ import torch
 
 import torchrank as tr
 from tests.interruptions import Killed
-from tests.storage.cases import MATRICES, X, Y, goes_on_after, goes_on_after_signals, killed_at
+from tests.storage.cases import MATRICES, REMOVALS, X, Y, goes_on_after, goes_on_after_signals, killed_at
 from torchrank.storage import block_folder, files, forms
 
 
@@ -24,7 +24,7 @@ def test_it_is_the_matrix_of_one_call(tmp_path, name, block):
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.load(tmp_path / "g.npy"), expected)
     assert found.dtype == expected.dtype
-    assert [path.name for path in tmp_path.iterdir()] == ["g.npy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.npy", "g.npy.json"]
     array = np.empty_like(expected)
     assert MATRICES[name](out=array, block=block) is array
     np.testing.assert_array_equal(array, expected)
@@ -43,7 +43,7 @@ PLACES = [  # before anything is written, before a rename, after one, and so on 
     (block_folder, "write_whole", 2),
     (block_folder, "sync_folder", 1),
     (block_folder, "sync_folder", 2),
-    (block_folder.shutil, "rmtree", 1),
+    *[(block_folder, "remove", call) for call in REMOVALS],
     (forms.np, "load", 1),
 ]
 
@@ -80,6 +80,61 @@ def test_damaged_blocks_are_made_again(tmp_path, damage):
     np.testing.assert_array_equal(MATRICES["kernel"](out=path, block=10, resume=True), tr.kendall_gram(X))
 
 
+def test_blocks_that_changed_places_are_made_again(tmp_path):
+    path = interrupted(tmp_path)
+    one, other = (tmp_path / "g.npy.blocks" / name for name in ("0_10.block", "0_20.block"))
+    data = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(data)
+    np.testing.assert_array_equal(MATRICES["kernel"](out=path, block=10, resume=True), tr.kendall_gram(X))
+
+
+def test_a_damaged_plan_is_named(tmp_path):
+    path = interrupted(tmp_path)
+    for text in ("", "[1, 2]", '{"shape": '):
+        (tmp_path / "g.npy.blocks" / "plan.json").write_text(text)
+        with pytest.raises(ValueError, match=r"plan\.json is damaged .*; remove .*g\.npy\.blocks to begin anew"):
+            MATRICES["kernel"](out=path, block=10, resume=True)
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_files_of_others_stay(tmp_path, resume):
+    folder = tmp_path / "g.npy.blocks"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"g\.npy\.blocks has notes\.txt, which is no block"):
+        MATRICES["kernel"](out=tmp_path / "g.npy", resume=resume)
+    assert (folder / "notes.txt").read_text() == "mine"
+    (folder / "notes.txt").unlink()
+    path = interrupted(tmp_path)
+    (folder / "notes.txt").write_text("mine")
+    MATRICES["kernel"](out=path, block=10, resume=True)
+    assert [part.name for part in folder.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("name", ["g.npy", "g.zarr"])
+def test_a_finished_matrix_is_known_again(tmp_path, name, monkeypatch):
+    path = tmp_path / name
+    MATRICES["kernel"](out=path, block=10)
+    with pytest.raises(FileExistsError, match="is there already"):
+        MATRICES["kernel"](out=path, block=10)
+    with pytest.raises(FileExistsError, match="is there already"):
+        tr.kendall_gram(X[::-1].copy(), out=path, block=10, resume=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(block_folder, "write_block", None)
+        np.testing.assert_array_equal(MATRICES["kernel"](out=path, block=10, resume=True)[:], tr.kendall_gram(X))
+    os.utime(path if path.is_file() else path / "zarr.json", (1, 1))  # as if somebody had written it
+    with pytest.raises(FileExistsError, match="is there already"):
+        MATRICES["kernel"](out=path, block=10, resume=True)
+
+
+def test_an_array_that_may_only_be_read_is_refused(tmp_path):
+    array = np.zeros((37, 37))
+    array.flags.writeable = False
+    with pytest.raises(ValueError, match="out is an array that may only be read"):
+        MATRICES["kernel"](out=array)
+
+
 OTHERS = {
     "input": lambda **out: tr.kendall_gram(X[::-1].copy(), block=10, **out),
     "block": lambda **out: tr.kendall_gram(X, block=11, **out),
@@ -101,7 +156,7 @@ def test_another_version_does_not_go_on(tmp_path):
     path = interrupted(tmp_path)
     plan = tmp_path / "g.npy.blocks" / "plan.json"
     plan.write_text(json.dumps(json.loads(plan.read_text()) | {"torchrank": "0.0.1"}))
-    with pytest.raises(ValueError, match=r"differs in torchrank: torchrank '0\.0\.1' and not"):
+    with pytest.raises(ValueError, match=r"differs in torchrank '0\.0\.1' and not"):
         MATRICES["kernel"](out=path, block=10, resume=True)
 
 

@@ -115,7 +115,7 @@ def test_another_matrix_does_not_go_on(tmp_path, name):
 def test_rounding_by_threads_is_no_secret(tmp_path):
     with threads(2):
         interrupted(tmp_path, smoothed())
-    with threads(1), pytest.raises(ValueError, match="which differs in threads: threads 2 and not 1"):
+    with threads(1), pytest.raises(ValueError, match=r"which differs in .*threads 2 and not 1"):
         smoothed()(out=tmp_path / "g.npy", resume=True)
     with threads(2):
         smoothed()(out=tmp_path / "g.npy", resume=True)

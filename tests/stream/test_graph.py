@@ -86,7 +86,7 @@ def test_small_sets():
 def test_bad_arguments():
     for settings, message in (
         ({}, "neither threshold nor alpha is given"),
-        ({"alpha": 0}, "alpha=0 is out of range; it is a probability between 0 and 1"),
+        ({"alpha": 0}, "alpha=0 is out of range; it is a probability above 0 and below 1"),
         ({"alpha": 1.5}, r"alpha=1\.5 is out of range"),
         ({"threshold": -0.1}, r"threshold=-0\.1 is out of range"),
         ({"alpha": 0.1, "correction": "holm"}, "correction='holm' is unknown"),

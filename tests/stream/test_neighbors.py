@@ -117,3 +117,11 @@ def test_bad_arguments():
         tr.kendall_neighbors(FEW_TIES, 0)
     with pytest.raises(ValueError, match="sign='up' is unknown"):
         tr.kendall_neighbors(FEW_TIES, 1, sign="up")
+
+
+def test_neighbors_in_others_do_not_have_the_ranking_itself():
+    X = RNG.normal(size=(20, 6))
+    with pytest.raises(ValueError, match="these neighbors are in Y, where a ranking itself is not"):
+        tr.kendall_neighbors(X, 2, X[:5]).with_self()
+    with pytest.raises(ValueError, match="these neighbors are in Y"):
+        tr.kendall_neighbors(X, 2, X).with_self()

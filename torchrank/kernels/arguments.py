@@ -40,8 +40,8 @@ matrices without batch dimensions.""",
     "out_block": """\
 rows and columns of a block of ``out``; None takes as many as fit in ``workspace``.""",
     "resume": """\
-go on with the blocks that an earlier run left of the same file. They have to be of the same input, arguments, version
-and blocks, and each is checked; the result is that of one run, bit for bit.""",
+go on with the blocks that an earlier run left of the same file, or return the finished matrix. Both have to be of the
+same input, arguments, version and blocks, and each block is checked; the result is that of one run, bit for bit.""",
     "variant": """\
 "a" or "b" as above. None means "b", but "a" for ``missing`` "interleaving" and "topk", whose diagonal tells how much
 of the order a row fixes.""",

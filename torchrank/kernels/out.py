@@ -32,8 +32,8 @@ def into(
 
     Raises:
         TypeError: something else, or a dtype that NumPy lacks.
-        ValueError: an array of another shape or dtype, ``resume`` or ``group`` without a name, and what
-            :class:`torchrank.storage.BlockFolder` refuses.
+        ValueError: an array of another shape or dtype, or that may only be read; ``resume`` or ``group`` without a
+            name, and what :class:`torchrank.storage.BlockFolder` refuses.
         ImportError: a name that ends in .zarr, and no zarr.
         OSError: the disk is full, or the name is there.
         RuntimeError: another process of the group raised.
@@ -48,6 +48,8 @@ def into(
         raise ValueError("resume=True goes on with blocks on disk; out is an array")
     if group is not None:
         raise ValueError("the processes of a group write to one place on disk; out is an array: pass a name")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError("out is an array that may only be read; pass one that can be written, or a name on disk")
     stream = prepare()
     dtype = out.dtype if isinstance(out, Tensor) else _torch_dtype(out)
     if tuple(out.shape) != stream.shape or dtype != stream.dtype:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,8 +11,9 @@ import numpy as np
 from torchrank.storage.files import explained, read_block, sync_all, sync_folder, write_block, write_whole
 from torchrank.storage.forms import Layout, Piece, form_of, remove
 
-FORMAT = 1  # of the folder
+FORMAT = 2  # of the folder
 _PLAN, _DONE = "plan.json", "matrix.done"
+_OURS = ("*.block", ".*.block.*", "matrix.*", ".matrix.*", _PLAN, f".{_PLAN}.*")  # what there may be in the folder
 
 
 class Part(Protocol):
@@ -43,7 +43,9 @@ class BlockFolder:
     written in the same way, and the folder goes.
 
     A folder is renamed as a file is, and everything in it is flushed before. Then there is a mark in the folder of
-    blocks, by which the target of a run that was killed there is told from one that somebody else made.
+    blocks, by which the target of a run that was killed there is told from one that somebody else made. What is left in
+    the end is the target and, in ``target`` + ".json", the plan with the target's size and time, by which a finished
+    matrix is known again.
 
     Args:
         target: where the matrix is to be; the end of its name is a key of :data:`torchrank.storage.forms.FORMS`.
@@ -52,9 +54,10 @@ class BlockFolder:
         create: whether to make the folder where there is none; of several processes that share it one does.
 
     Raises:
-        FileExistsError: the target is there; or blocks of an earlier run, without ``resume``.
+        FileExistsError: the target is there and is not this matrix, finished; it or blocks of an earlier run are there,
+            without ``resume``; the folder has files that are no blocks.
         FileNotFoundError: no folder, without ``create``.
-        ValueError: those of another matrix; the message names what differs. A name with another end.
+        ValueError: those of another matrix; the message names what differs. A damaged plan. A name with another end.
         ImportError: a package is missing that writes the matrix.
     """
 
@@ -62,8 +65,12 @@ class BlockFolder:
         self._form = form_of(target)
         self._form.check()
         self.target, self.folder = target, target.with_name(target.name + ".blocks")
+        self._record = target.with_name(target.name + ".json")
         self.plan = json.loads(json.dumps({"format": FORMAT, **plan}))
         self.shape, self.dtype = tuple(plan["shape"]), np.dtype(plan["dtype"])
+        self._finished = resume and self._is_recorded()
+        if self._finished:
+            return
         there = self._plan_there()
         if there is None:
             if not create:
@@ -74,16 +81,18 @@ class BlockFolder:
             if target.exists():
                 raise FileExistsError(f"{target} is there already; remove it, or give another name")
             self.folder.mkdir(parents=True, exist_ok=True)
-            for left in (*self.folder.glob("*.block"), *self.folder.glob("matrix.*")):  # of nobody knows what
-                remove(left)
+            self._clear()  # of blocks of nobody knows what
+            if any(self.folder.iterdir()):
+                raise FileExistsError(
+                    f"{self.folder} has {next(self.folder.iterdir()).name}, which is no block; blocks are written to a "
+                    "folder of this name: move it, or give another name"
+                )
             text = json.dumps(self.plan, indent=1, sort_keys=True).encode()
             write_whole(self.folder / _PLAN, lambda file: file.write(text))
             return
         if there != self.plan:
-            different = sorted(key for key in there.keys() | self.plan.keys() if there.get(key) != self.plan.get(key))
             raise ValueError(
-                f"{self.folder} has blocks of another matrix, which differs in {', '.join(different)}: "
-                f"{', '.join(f'{key} {there.get(key)!r} and not {self.plan.get(key)!r}' for key in different)}; "
+                f"{self.folder} has blocks of another matrix, which differs in {_differences(there, self.plan)}; "
                 "remove the folder, or give another name"
             )
         if not resume:
@@ -96,7 +105,7 @@ class BlockFolder:
     @property
     def done(self) -> bool:
         """Whether the matrix is there, and only what is left of the folder has to go."""
-        return self.target.exists() and (self.folder / _DONE).exists()
+        return self._finished or (self.target.exists() and (self.folder / _DONE).exists())
 
     def missing(self, parts: Iterable[Any]) -> list[Any]:
         """The blocks that are not there whole; a damaged one is taken away."""
@@ -125,7 +134,13 @@ class BlockFolder:
         """
         if not self.done:
             self._join(parts)
-        shutil.rmtree(self.folder)
+        if not self._finished:
+            text = json.dumps({"plan": self.plan, "file": self._stamp()}, indent=1, sort_keys=True).encode()
+            write_whole(self._record, lambda file: file.write(text))
+        if self.folder.exists():
+            self._clear()
+            if not any(self.folder.iterdir()):  # somebody's files stay
+                self.folder.rmdir()
         sync_folder(self.target.parent)
 
     def read(self) -> Any:
@@ -145,6 +160,25 @@ class BlockFolder:
         os.replace(aside, self.target)
         sync_folder(self.target.parent)
 
+    def _clear(self) -> None:
+        """Take away all files of this class in the folder of blocks, the plan last."""
+        found = {path for pattern in _OURS for path in self.folder.glob(pattern)}
+        for path in sorted(found, key=lambda path: (path.name == _PLAN, path.name)):
+            remove(path)
+
+    def _is_recorded(self) -> bool:
+        """Whether the target is this matrix, as an earlier run has finished it."""
+        try:
+            record = json.loads(self._record.read_text(encoding="utf-8"))
+            return record == {"plan": self.plan, "file": self._stamp()}
+        except (OSError, ValueError):  # of a file that is not there, or no record
+            return False
+
+    def _stamp(self) -> dict[str, int]:
+        """By which a target is known again: size and time of the file, or of the folder's description."""
+        path = self.target / "zarr.json" if self.target.is_dir() else self.target
+        return {"bytes": path.stat().st_size, "nanoseconds": path.stat().st_mtime_ns}
+
     def _pieces(self, parts: Iterable[Part]) -> Iterator[Piece]:
         for part in parts:
             values = read_block(self._path(part), _shape(part), self.dtype)
@@ -155,13 +189,30 @@ class BlockFolder:
                 yield Piece(part.columns, part.rows, values.T)
 
     def _plan_there(self) -> dict[str, Any] | None:
+        path = self.folder / _PLAN
         try:
-            return json.loads((self.folder / _PLAN).read_text(encoding="utf-8"))
+            return dict(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"{path} is damaged ({error}); remove {self.folder} to begin anew, or give another name"
+            ) from error
 
     def _path(self, part: Part) -> Path:
         return self.folder / f"{part.rows.start}_{part.columns.start}.block"
+
+
+def _differences(there: dict[str, Any], wanted: dict[str, Any], within: str = "") -> str:
+    """What differs between two plans, with both values, arguments one by one."""
+    found = []
+    for key in sorted(there.keys() | wanted.keys()):
+        its, ours = there.get(key), wanted.get(key)
+        if isinstance(its, dict) and isinstance(ours, dict) and its != ours:
+            found.append(_differences(its, ours, f"{within}{key}: "))
+        elif its != ours:
+            found.append(f"{within}{key} {its!r} and not {ours!r}")
+    return ", ".join(found)
 
 
 def _shape(part: Part) -> tuple[int, int]:

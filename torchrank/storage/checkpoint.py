@@ -24,12 +24,15 @@ class Checkpoint:
 
     Raises:
         TypeError: what is no name of a file.
+        FileNotFoundError: its folder is not there.
     """
 
     def __init__(self, path: Any, plan: dict[str, Any], group: Group = None) -> None:
         if path is not None and not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"checkpoint is {type(path).__name__}; expected the name of a file, or None")
         self.path, self.group = None if path is None else Path(path), group
+        if self.path is not None and not self.path.parent.is_dir():  # rather than after the first pass
+            raise FileNotFoundError(f"checkpoint={str(path)!r}: the folder {self.path.parent} is not there; make it")
         self.plan = {"torchrank": __version__, "format": _FORMAT, **plan}
 
     def load(self, generator: torch.Generator | None) -> dict[str, Any] | None:

@@ -33,12 +33,10 @@ def write_whole(path: Path, write: Callable[[Any], None]) -> None:
 
 def explained(error: OSError, path: Path) -> OSError:
     """What to say where there was no room for ``path``; other errors as they are."""
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return error
-    return OSError(
-        error.errno,
-        f"no space left to write {path}; what is finished stays: make room and call again with resume=True",
-    )
+    why = "files may not grow as large as" if error.errno == errno.EFBIG else "no space left to write"
+    return OSError(error.errno, f"{why} {path}; what is finished stays: make room and call again with resume=True")
 
 
 def sync_all(path: Path) -> None:
@@ -64,12 +62,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_block(path: Path, values: np.ndarray) -> None:
-    """Write an array in C order with a checksum behind it; see :func:`write_whole`."""
+    """Write an array in C order with a checksum behind it, of its name too; see :func:`write_whole`."""
     data = np.ascontiguousarray(values)
 
     def write(file: Any) -> None:
         file.write(data.data)
-        file.write(_trailer(data))
+        file.write(_trailer(data, path))
 
     write_whole(path, write)
 
@@ -83,8 +81,9 @@ def read_block(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.n
     if len(content) != int(np.prod(shape)) * dtype.itemsize + _TRAILER:
         return None
     values = np.frombuffer(content, dtype, count=int(np.prod(shape))).reshape(shape)
-    return values if content[-_TRAILER:] == _trailer(values) else None
+    return values if content[-_TRAILER:] == _trailer(values, path) else None
 
 
-def _trailer(values: np.ndarray) -> bytes:
-    return (values.nbytes & 0xFFFFFFFF).to_bytes(4, "little") + zlib.crc32(values.data).to_bytes(4, "little")
+def _trailer(values: np.ndarray, path: Path) -> bytes:
+    checksum = zlib.crc32(values.data, zlib.crc32(path.name.encode()))  # a block in the place of another is found too
+    return (values.nbytes & 0xFFFFFFFF).to_bytes(4, "little") + checksum.to_bytes(4, "little")

@@ -46,7 +46,7 @@ def kendall_graph(
         X: {matrix}
         threshold: least absolute value of the Kendall kernel; with ``alternative`` "greater" or "less" least value, or
             least negative one. At least 0.
-        alpha: largest p-value of :func:`torchrank.kendall_test` after correction, between 0 and 1.
+        alpha: largest p-value of :func:`torchrank.kendall_test` after correction, above 0 and below 1.
         correction: of p-values for the number of pairs: "fdr_bh", "fdr_by", "bonferroni", or None.
         alternative: "two-sided", "greater" or "less".
         missing: {missing} With ``alpha`` it is "raise" or "pairwise".
@@ -110,7 +110,7 @@ def _checked(threshold: float | None, alpha: float | None, correction: str | Non
     if alpha is not None:
         check_number(alpha, "alpha")
         if not 0 < alpha < 1:
-            raise ValueError(f"alpha={alpha!r} is out of range; it is a probability between 0 and 1")
+            raise ValueError(f"alpha={alpha!r} is out of range; it is a probability above 0 and below 1")
     return -math.inf if threshold is None else float(threshold)
 
 

@@ -34,11 +34,13 @@ class Neighbors:
         indices: ``(m, k)`` int64, their rows, nearest first; -1 where there are no more.
         values: ``(m, k)`` their kernel values; NaN where there are no more.
         n_columns: m2.
+        of_one_set: whether they are neighbors among the rankings themselves, not in ``Y``.
     """
 
     indices: Matrix
     values: Matrix
     n_columns: int
+    of_one_set: bool
 
     def __iter__(self) -> Iterator[Matrix]:
         return iter((self.indices, self.values))
@@ -51,14 +53,19 @@ class Neighbors:
         """With each ranking of one set as its own first neighbor too, of value 1: k + 1 of them.
 
         So UMAP and scikit-learn count: ``umap.UMAP(precomputed_knn=(found.indices, 1 - found.values))``.
+
+        Raises:
+            ValueError: neighbors in ``Y``, where a ranking itself is not.
         """
+        if not self.of_one_set:
+            raise ValueError("these neighbors are in Y, where a ranking itself is not; use them as they are")
         if isinstance(self.indices, Tensor):
             own = torch.arange(len(self.indices), device=self.indices.device)[:, None]
             joined = torch.cat([own, self.indices], 1), torch.cat([torch.ones_like(self.values[:, :1]), self.values], 1)
         else:
             own = np.arange(len(self.indices))[:, None]
             joined = np.hstack([own, self.indices]), np.hstack([np.ones_like(self.values[:, :1]), self.values])
-        return Neighbors(*joined, self.n_columns)
+        return Neighbors(*joined, self.n_columns, self.of_one_set)
 
     def to_csr(self, *, distance: bool = False) -> sparse.csr_array:
         """A sparse matrix ``(m, m2)`` of the values, in each row by falling ones.
@@ -141,4 +148,4 @@ def kendall_neighbors(
     with together(group):
         best = nearest(stream, share_of(stream.parts(), group), int(k), sign, bool(progress) and rank_of(group) == 0)
     values, indices = merged_over(best, sign, group)
-    return Neighbors(pair.origin.wrap(indices), pair.origin.wrap(values), m2)
+    return Neighbors(pair.origin.wrap(indices), pair.origin.wrap(values), m2, stream.symmetric)
