@@ -46,6 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"torch {torch.__version__} finds no CUDA device; rehearse with --dry-run")
     for module in MODULES:
         importlib.import_module(f"benchmarks.gpu.{module}")
+    PARTS.sort(key=lambda part: MODULES.index(part.run.__module__.rpartition(".")[2]))  # whoever imported one before
     return 0 if check(options.out, dry=options.dry_run) else 1
 
 
