@@ -11,7 +11,7 @@ from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.batches import one_batch
 from torchrank.kernels.out import into, refuse_without_out
 from torchrank.kernels.smoothed_stream import SmoothedStream
-from torchrank.ops.checks import complete_scores, positive_window, smoothing_window
+from torchrank.ops.checks import checked_smoothing, complete_scores, positive_window
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
@@ -132,8 +132,7 @@ def _sides(X: Scores, Y: Scores | None, window: Any) -> tuple[ScorePair, Tensor,
     pair = score_pair(X, Y)
     width = one_window(window, check=False)
     dtype = _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
-    x, y = pair.X.to(dtype), None if pair.Y is None else pair.Y.to(dtype)
-    return pair, x, y, smoothing_window(x, y, width)
+    return pair, *checked_smoothing(pair.X.to(dtype), None if pair.Y is None else pair.Y.to(dtype), width)
 
 
 def _stream(

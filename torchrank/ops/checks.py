@@ -117,14 +117,16 @@ def symmetric_gram(K: Tensor, name: str) -> None:
 torch.library.define("torchrank::check_smoothing", "(Tensor x, Tensor? y, Tensor window) -> Tensor")
 
 
-def smoothing_window(x: Tensor, y: Tensor | None, window: Tensor) -> Tensor:
-    """The window ``()`` checked, and the scores that it smooths too, at the cost of one wait for a CUDA device.
+def checked_smoothing(x: Tensor, y: Tensor | None, window: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
+    """Scores and the window ``()`` that smooths them, checked at the cost of one wait for a CUDA device.
 
     Raises:
         ValueError: a window that is not positive and finite; a NaN, by row and item.
     """
     call = torch.ops.torchrank.check_smoothing
-    return window + call(x.detach(), None if y is None else y.detach(), window.detach())
+    zero = call(x.detach(), None if y is None else y.detach(), window.detach())
+    of_scores = zero.to(x.device)
+    return x + of_scores, None if y is None else y + of_scores, window + zero
 
 
 def _smoothing(x: Tensor, y: Tensor | None, window: Tensor) -> Tensor:
