@@ -125,7 +125,7 @@ def checked_smoothing(x: Tensor, y: Tensor | None, window: Tensor) -> tuple[Tens
     """
     call = torch.ops.torchrank.check_smoothing
     zero = call(x.detach(), None if y is None else y.detach(), window.detach())
-    of_scores = zero.to(x.device)
+    of_scores = zero if zero.device.type == "cpu" else zero.to(x.device)  # a number of the CPU is added without a wait
     return x + of_scores, None if y is None else y + of_scores, window + zero
 
 
