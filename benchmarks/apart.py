@@ -29,13 +29,14 @@ class Cost(NamedTuple):
     seconds: float
     cpu_seconds: float  # of all threads
     peak_bytes: int  # beyond the peak before the call
+    said: list[str]  # lines that were printed
 
 
 def apart(setup: str, call: str, **environment: str) -> Cost:
-    """Cost of ``call`` after ``setup``, Python code that knows ``np``, ``torch`` and ``tr``; prints what it prints."""
+    """Cost of ``call`` after ``setup``, Python code that knows ``np``, ``torch`` and ``tr``."""
     command = [sys.executable, "-c", _CODE.format(setup=setup, call=call)]
     variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     *said, cost = done.stdout.splitlines()
-    print("".join(f"{line}\n" for line in said), end="", flush=True)
-    return Cost(*json.loads(cost))
+    seconds, cpu_seconds, peak_bytes = json.loads(cost)
+    return Cost(seconds, cpu_seconds, peak_bytes, said)

@@ -38,6 +38,19 @@ def architecture_of(x: Tensor) -> int:
     return tiles.architecture(torch.cuda.get_device_capability(x.device)) if x.is_cuda else _INTERPRETED
 
 
+def options_of(tile: tiles.SignTile | tiles.SmoothedTile) -> dict[str, int]:
+    """What a kernel that multiplies tiles is compiled for."""
+    return {
+        "BX": tile.rows_x,
+        "BY": tile.rows_y,
+        "BK": tile.items,
+        "CHUNK": tile.chunk,
+        "num_warps": tile.warps,
+        "num_stages": tile.stages,
+        "maxnreg": tile.registers,
+    }
+
+
 def round_up(size: int, multiple: int) -> int:
     """The least multiple that is not below ``size``."""
     return -(-size // multiple) * multiple

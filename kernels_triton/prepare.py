@@ -10,6 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from kernels_triton import pairwise
+from kernels_triton.blocks import RowBlock
 from kernels_triton.launching import round_up
 
 SHRINK = tl.constexpr(2.0**-6)
@@ -56,6 +57,15 @@ def prepare_kernel(
     if not SCORES:
         number = tl.where(value < 0, float("nan"), number)
     tl.store(OUT + item[:, None].to(tl.int64) * padded_rows + row[None, :], number.to(OUT.dtype.element_ty))
+
+
+def prepare_sides(
+    block: RowBlock, x: Tensor, y: Tensor | None, rows_multiple: int, items: int, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Both sides of a block, once where they are the same."""
+    values_x, values_y = block.rankings(x, y)
+    px = prepare(values_x, rows_multiple, items, dtype)
+    return px, px if block.symmetric else prepare(values_y, rows_multiple, items, dtype)
 
 
 def prepare(values: Tensor, rows_multiple: int, items: int, dtype: torch.dtype) -> Tensor:

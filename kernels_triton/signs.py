@@ -9,8 +9,8 @@ from torch import Tensor
 
 from kernels_triton import pairwise, tiles
 from kernels_triton.blocks import blocks
-from kernels_triton.launching import on_device_of_tensors, round_up
-from kernels_triton.prepare import prepare
+from kernels_triton.launching import on_device_of_tensors, options_of, round_up
+from kernels_triton.prepare import prepare_sides
 
 MOST_ITEMS = 2**24  # ranks are exact in single precision
 
@@ -93,9 +93,7 @@ def signs(
     out.zero_()
     rows, items = max(tile.rows_x, tile.rows_y), round_up(n, tile.items)
     for block in blocks(x, y, row_bytes=items * dtype.itemsize, pair_bytes=0, workspace=workspace, padding=rows):
-        ranks_x, ranks_y = block.rankings(x, y)
-        px = prepare(ranks_x, rows, items, dtype)
-        py = px if block.symmetric else prepare(ranks_y, rows, items, dtype)
+        px, py = prepare_sides(block, x, y, rows, items, dtype)
         part = out[block.batch, block.x, block.y]
         b, m, m2 = part.shape
         programs = b * (px.shape[2] // tile.rows_x) * (py.shape[2] // tile.rows_y) * (items // tile.items)
@@ -113,13 +111,8 @@ def signs(
             SYMMETRIC=block.symmetric,
             STRICT=strict,
             PACKED=half and x.is_cuda,
-            BX=tile.rows_x,
-            BY=tile.rows_y,
-            BK=tile.items,
-            CHUNK=tile.chunk,
-            num_warps=tile.warps,
-            num_stages=tile.stages,
-            maxnreg=tile.registers,
+            **options_of(tile),
         )
+        del px, py  # before those of the next block are made
     if y is None:
         pairwise.mirror(out)

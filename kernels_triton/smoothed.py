@@ -10,8 +10,8 @@ from torch import Tensor
 
 from kernels_triton import pairwise, smoothed_kernels, tiles
 from kernels_triton.blocks import blocks
-from kernels_triton.launching import architecture_of, on_device_of_tensors, round_up
-from kernels_triton.prepare import SHRINK, prepare
+from kernels_triton.launching import architecture_of, on_device_of_tensors, options_of, round_up
+from kernels_triton.prepare import SHRINK, prepare, prepare_sides
 
 NOISES = ("uniform", "gaussian")
 _MOST_ITEMS = 2**22  # chunks of items are numbered in 16 bits
@@ -47,9 +47,7 @@ def launch(x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace:
     rows, items = max(tile.rows_x, tile.rows_y), round_up(n, tile.items)
     bits = 62 - (items * items // 2).bit_length()  # for the fraction, so that sums stay below 2**63
     for block in blocks(x, y, row_bytes=items * 4, pair_bytes=16, workspace=workspace, padding=rows):
-        scores_x, scores_y = block.rankings(x, y)
-        px = prepare(scores_x, rows, items, torch.float32)
-        py = px if block.symmetric else prepare(scores_y, rows, items, torch.float32)
+        px, py = prepare_sides(block, x, y, rows, items, torch.float32)
         part = out[block.batch, block.x, block.y]
         sums = torch.zeros(part.shape, dtype=torch.int64, device=x.device)
         programs = len(part) * (px.shape[2] // tile.rows_x) * (py.shape[2] // tile.rows_y) * (items // tile.items)
@@ -69,15 +67,10 @@ def launch(x: Tensor, y: Tensor | None, *, window: float, noise: str, workspace:
             scale=2.0**bits,
             SYMMETRIC=block.symmetric,
             GAUSSIAN=noise == "gaussian",
-            BX=tile.rows_x,
-            BY=tile.rows_y,
-            BK=tile.items,
-            CHUNK=tile.chunk,
-            num_warps=tile.warps,
-            num_stages=tile.stages,
-            maxnreg=tile.registers,
+            **options_of(tile),
         )
         part.copy_(sums.double().div_(float(n * (n - 1) // 2 << bits)))
+        del px, py, sums  # before those of the next block are made
     if y is None:
         pairwise.mirror(out)
     return out
@@ -167,13 +160,7 @@ def _pull_back(
         scale=2.0**bits,
         moment_scale=2.0**moment_bits,
         GAUSSIAN=noise == "gaussian",
-        BX=tile.rows_x,
-        BY=tile.rows_y,
-        BK=tile.items,
-        CHUNK=tile.chunk,
-        num_warps=tile.warps,
-        num_stages=tile.stages,
-        maxnreg=tile.registers,
+        **options_of(tile),
     )
     unscale = (1 + 0 * largest).double() / scale / (n * (n - 1) // 2)  # not finite where weights are not
     by_item = sums[:, :n, :m].mT.double().mul_(unscale[..., None] * 2.0**-bits / window)

@@ -1,9 +1,6 @@
 """A million rankings on disk into clusters, and kernel k-means beside scikit-learn's k-means of the same features."""
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,22 +10,21 @@ import torch
 from sklearn.cluster import KMeans
 
 import torchrank as tr
-from benchmarks.env import ROOT
+from benchmarks.apart import apart
 from benchmarks.registry import Recorder, alternate, benchmark, median
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.points import ungrouped
 from torchrank.clustering.seeds import start_labels
 
-_RUN = """
-import json, resource, time
-import numpy as np, torch, torchrank as tr
-peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+_SETUP = """
 X = np.load({path!r}, mmap_mode="r")
 tr.KernelKMeans({c}).fit(tr.Batches(X[:2000], 1000))
-model, before, start = tr.KernelKMeans({c}), peak(), time.perf_counter()
+model = tr.KernelKMeans({c})
+"""
+_FIT = """
+import json
 fit = model.fit(tr.Batches(X), generator=torch.Generator().manual_seed(0))
-seconds = time.perf_counter() - start
-print(json.dumps([seconds, peak() - before, fit.n_iter, fit.converged, fit.objective[-1]]))
+print(json.dumps([fit.n_iter, fit.converged, fit.objective[-1]]))
 """
 
 
@@ -39,20 +35,20 @@ def run(recorder: Recorder, m: int = 1_000_000, repeats: int = 3, seeds: int = 2
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
         _write(path, m, n, c)
-        runs = [_measured(str(path), c) for _ in range(repeats)]
-    seconds = [found[0] for found in runs]
+        runs = [apart(_SETUP.format(path=str(path), c=c), _FIT) for _ in range(repeats)]
+    seconds, memory = [cost.seconds for cost in runs], median([cost.peak_bytes for cost in runs])
+    n_iter, converged, objective = json.loads(runs[0].said[-1])
     recorder.append(
         what="kernel k-means in batches",
         shape=[m, n, c],
         seconds=median(seconds),
         all_seconds=seconds,
-        peak_bytes=median([found[1] for found in runs]),
-        n_iter=runs[0][2],
-        converged=runs[0][3],
-        objective=runs[0][4],
+        peak_bytes=memory,
+        n_iter=n_iter,
+        converged=converged,
+        objective=objective,
     )
-    memory = median([found[1] for found in runs]) / 2**20
-    print(f"{[m, n, c]} {median(seconds):.1f} s, {memory:.0f} MiB, {runs[0][2]} passes", flush=True)
+    print(f"{[m, n, c]} {median(seconds):.1f} s, {memory / 2**20:.0f} MiB, {n_iter} passes", flush=True)
     _beside_scikit_learn(recorder, seeds)
 
 
@@ -64,12 +60,6 @@ def _write(path: Path, m: int, n: int, c: int) -> None:
         part = rows[cluster::c]
         part[:] = rng.permutation(n) + rng.normal(0, n / 2, part.shape)
     rows.flush()
-
-
-def _measured(path: str, c: int) -> list[float]:
-    code, environment = _RUN.format(path=path, c=c), os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def _beside_scikit_learn(recorder: Recorder, seeds: int) -> None:

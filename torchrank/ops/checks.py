@@ -63,9 +63,13 @@ def checked_concentration(lam: Tensor) -> None:
         raise ValueError(f"lam={wrong!r} is out of range; a Mallows kernel needs a finite lam >= 0")
 
 
+def _is_window(window: Tensor) -> Tensor:
+    return (window > 0) & (window < math.inf)
+
+
 def _refuse_window(window: Tensor) -> None:
     """Windows; ``ValueError`` unless they are positive and finite."""
-    legal = (window > 0) & (window < math.inf)
+    legal = _is_window(window)
     if not bool(legal.all()):
         wrong = window[~legal].flatten()[0].item()
         raise ValueError(f"window={wrong!r} is out of range; it must be positive and finite")
@@ -130,14 +134,15 @@ def checked_smoothing(x: Tensor, y: Tensor | None, window: Tensor) -> tuple[Tens
 
 
 def _smoothing(x: Tensor, y: Tensor | None, window: Tensor) -> Tensor:
-    wrong = [side.isnan().any() for side in (x, y) if side is not None]
-    on_card = [*wrong, *([] if window.device != x.device else [~((window > 0) & (window < math.inf)).all()])]
-    if x.device.type == "cpu" or bool(torch.stack(on_card).any()):
-        for side, name in ((x, "X"), (y, "Y")):
-            if side is not None:
-                _refuse_nan(side, name)
-        _refuse_window(window)
-    elif window.device != x.device:
+    sides = [(side, name) for side, name in ((x, "X"), (y, "Y")) if side is not None]
+    apart = window.device != x.device
+    if x.device.type != "cpu":  # one question for all, which is all that is asked where nothing is wrong
+        wrong = [side.isnan().any() for side, _ in sides]
+        wrong += [] if apart else [~_is_window(window).all()]
+        sides = sides if bool(torch.stack(wrong).any()) else []
+    for side, name in sides:
+        _refuse_nan(side, name)
+    if sides or apart:
         _refuse_window(window)
     return window.new_zeros(())
 
