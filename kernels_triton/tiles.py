@@ -62,7 +62,7 @@ SMOOTHED = {
     (90, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=128),
     (80, False): SmoothedTile(128, 64, 32, chunk=256, warps=8, registers=128),
     (80, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=128),
-    (100, False): SmoothedTile(128, 64, 32, chunk=256, warps=8, registers=128),
+    (100, False): SmoothedTile(128, 64, 32, chunk=256, warps=8, registers=168),
     (100, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=168),
     (120, False): SmoothedTile(128, 64, 32, chunk=256, warps=8, registers=128),
     (120, True): SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=128),
@@ -82,6 +82,8 @@ _INVERSIONS = (
     (None, InversionTile(128, 1024, 4)),
 )
 INVERSIONS: dict[int, tuple[tuple[int | None, InversionTile], ...]] = dict.fromkeys((80, 90, 100, 120), _INVERSIONS)
+# With 4 warps some releases of Triton keep registers of this one in memory.
+INVERSIONS[100] = tuple((limit, InversionTile(128, 512, 8) if t.bins == 512 else t) for limit, t in _INVERSIONS)
 
 # "auto": (rows up to, items from which inversions win when rankings are complete and untied, and otherwise). 61,441
 # stands for not reached up to 60,000: from there on signs need single precision.
