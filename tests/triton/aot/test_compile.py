@@ -12,8 +12,8 @@ from tests.triton.aot.variants import all_variants
 SHARED_LIMIT = {80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024, 120: 99 * 1024}
 TENSOR_CORES = {90: "HGMMA", 100: "UTCHMMA"}  # and HMMA
 REGISTERS = 65_536  # of a multiprocessor
-# The tile tables were chosen with 3.6: before it a dozen variants keep up to 200 bytes in memory, right but slower. So do
-# three of consumer cards, 8 bytes, with 3.7 alone.
+# The tile tables were chosen with 3.6: before it a dozen variants keep up to 200 bytes in memory, right but slower. So
+# do three of consumer cards, 8 bytes, with 3.7 alone.
 RELEASE = tuple(int(part) for part in triton.__version__.split(".")[:2])
 
 
