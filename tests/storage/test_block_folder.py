@@ -37,7 +37,8 @@ PLACES = [  # before anything is written, before a rename, after one, and so on 
     (files, "sync_folder", 3),
     (block_folder, "write_block", 4),
     (block_folder, "read_block", 3),
-    (block_folder, "read_block", 13),
+    (block_folder, "remove", 1),
+    *[(block_folder.BlockFolder, "_fill", call) for call in (1, 5, 10)],
     (forms, "_reserve", 1),
     (block_folder, "write_whole", 1),
     (block_folder, "write_whole", 2),
@@ -51,6 +52,17 @@ PLACES = [  # before anything is written, before a rename, after one, and so on 
 @pytest.mark.parametrize(("target", "name", "call"), PLACES, ids=[f"{name}-{call}" for _, name, call in PLACES])
 def test_killed_anywhere_it_goes_on(tmp_path, monkeypatch, target, name, call):
     goes_on_after(monkeypatch, tmp_path / "g.npy", target, name, call)
+
+
+@pytest.mark.parametrize("call", [2, 5, 10])
+def test_killed_again_while_earlier_blocks_are_read(tmp_path, monkeypatch, call):
+    path = interrupted(tmp_path)
+    with monkeypatch.context() as patched:
+        killed_at(patched, block_folder.BlockFolder, "_fill", call)
+        with pytest.raises(Killed):
+            MATRICES["kernel"](out=path, block=10, resume=True)
+    np.testing.assert_array_equal(MATRICES["kernel"](out=path, block=10, resume=True), tr.kendall_gram(X))
+    assert not (tmp_path / "g.npy.blocks").exists()
 
 
 def test_a_process_that_is_killed(tmp_path):

@@ -3,13 +3,14 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from torchrank.storage.files import explained, read_block, sync_all, sync_folder, write_block, write_whole
-from torchrank.storage.forms import Layout, Piece, form_of, remove
+from torchrank.storage.forms import Layout, form_of, remove
 
 FORMAT = 2  # of the folder
 _PLAN, _DONE = "plan.json", "matrix.done"
@@ -39,8 +40,10 @@ class BlockFolder:
     """Blocks of a matrix that is to become ``target``, a file or a folder, in the folder ``target`` + ".blocks".
 
     The plan says which matrix it is: its shape, blocks, arguments, and a digest of the input. A block is written aside,
-    flushed to disk and renamed, with a checksum, so it is there whole or not at all. When all are there the matrix is
-    written in the same way, and the folder goes.
+    flushed to disk and renamed, with a checksum, so it is there whole or not at all. The process that made the folder
+    fills the matrix with it at once, aside; blocks of other processes and of earlier runs are read when all are there.
+    Then the matrix is flushed and renamed, and the folder goes. A matrix that a killed run left is begun anew: only
+    blocks are trusted.
 
     A folder is renamed as a file is, and everything in it is flushed before. Then there is a mark in the folder of
     blocks, by which the target of a run that was killed there is told from one that somebody else made. What is left in
@@ -51,7 +54,8 @@ class BlockFolder:
         target: where the matrix is to be; the end of its name is a key of :data:`torchrank.storage.forms.FORMS`.
         plan: what it is, of which JSON can be made, with "shape", "dtype" and "block".
         resume: whether to go on with what an earlier run left.
-        create: whether to make the folder where there is none; of several processes that share it one does.
+        create: whether to make the folder where there is none, and the matrix; of several processes that share it one
+            does.
 
     Raises:
         FileExistsError: the target is there and is not this matrix, finished; it or blocks of an earlier run are there,
@@ -64,6 +68,9 @@ class BlockFolder:
     def __init__(self, target: Path, plan: dict[str, Any], *, resume: bool, create: bool = True) -> None:
         self._form = form_of(target)
         self._form.check()
+        self._matrix: Any = None  # that is filled
+        self._filled: set[Path] = set()  # blocks that it has
+        self._fills = create
         self.target, self.folder = target, target.with_name(target.name + ".blocks")
         self._record = target.with_name(target.name + ".json")
         self.plan = json.loads(json.dumps({"format": FORMAT, **plan}))
@@ -123,7 +130,10 @@ class BlockFolder:
         Raises:
             OSError: the disk is full; nothing that was there is lost.
         """
-        write_block(self._path(part), values.astype(self.dtype, copy=False))
+        values = values.astype(self.dtype, copy=False)
+        write_block(self._path(part), values)
+        if self._fills:
+            self._fill(part, values)
 
     def finish(self, parts: Iterable[Part]) -> None:
         """Make the matrix of all blocks, and remove the folder.
@@ -148,17 +158,42 @@ class BlockFolder:
         return self._form.load(self.target)
 
     def _join(self, parts: Iterable[Part]) -> None:
-        aside = self.folder / f"matrix{self.target.suffix}"
-        try:
-            remove(aside)  # what a run left that was killed here
-            self._form.make(aside, Layout(self.shape, self.dtype, int(self.plan["block"])), self._pieces(parts))
+        for part in parts:
+            if self._path(part) not in self._filled:
+                values = read_block(self._path(part), _shape(part), self.dtype)
+                if values is None:
+                    raise RuntimeError(f"{self._path(part)} is damaged; call again with resume=True")
+                self._fill(part, values)
+        with self._making() as aside:
+            if isinstance(self._matrix, np.memmap):
+                self._matrix.flush()  # which flushing the file does not do on every system
             sync_all(aside)
-        except OSError as error:
-            remove(aside)
-            raise explained(error, aside) from error
+        self._matrix = None
         write_whole(self.folder / _DONE, lambda file: None)
         os.replace(aside, self.target)
         sync_folder(self.target.parent)
+
+    def _fill(self, part: Part, values: np.ndarray) -> None:
+        """Put a block that is on disk into the matrix."""
+        with self._making():
+            self._matrix[part.rows, part.columns] = values
+            if part.mirrored:
+                self._matrix[part.columns, part.rows] = values.T
+        self._filled.add(self._path(part))
+
+    @contextmanager
+    def _making(self) -> Iterator[Path]:
+        """Where the matrix is made, which is begun where it is not; where there is no room for it, it goes."""
+        aside = self.folder / f"matrix{self.target.suffix}"
+        try:
+            if self._matrix is None:
+                remove(aside)  # what a run left that was killed
+                self._matrix = self._form.make(aside, Layout(self.shape, self.dtype, int(self.plan["block"])))
+            yield aside
+        except OSError as error:
+            self._matrix, self._filled = None, set()
+            remove(aside)
+            raise explained(error, aside) from error
 
     def _clear(self) -> None:
         """Take away all files of this class in the folder of blocks, the plan last."""
@@ -178,15 +213,6 @@ class BlockFolder:
         """By which a target is known again: size and time of the file, or of the folder's description."""
         path = self.target / "zarr.json" if self.target.is_dir() else self.target
         return {"bytes": path.stat().st_size, "nanoseconds": path.stat().st_mtime_ns}
-
-    def _pieces(self, parts: Iterable[Part]) -> Iterator[Piece]:
-        for part in parts:
-            values = read_block(self._path(part), _shape(part), self.dtype)
-            if values is None:
-                raise RuntimeError(f"{self._path(part)} is damaged; call again with resume=True")
-            yield Piece(part.rows, part.columns, values)
-            if part.mirrored:
-                yield Piece(part.columns, part.rows, values.T)
 
     def _plan_there(self) -> dict[str, Any] | None:
         path = self.folder / _PLAN

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -17,14 +16,6 @@ class Layout(NamedTuple):
     block: int  # rows and columns of a block, but for the last ones
 
 
-class Piece(NamedTuple):
-    """Numbers of a matrix, and where they are."""
-
-    rows: slice
-    columns: slice
-    values: np.ndarray
-
-
 class Form(Protocol):
     """How a matrix is kept when it is finished."""
 
@@ -32,8 +23,8 @@ class Form(Protocol):
         """Raise ``ImportError`` where a package is missing, before anything is computed."""
         ...
 
-    def make(self, path: Path, layout: Layout, pieces: Iterable[Piece]) -> None:
-        """Write the matrix; what is flushed to disk is the caller's business."""
+    def make(self, path: Path, layout: Layout) -> Any:
+        """A matrix to be filled with ``matrix[rows, columns] = values``; the caller flushes ``path``."""
         ...
 
     def load(self, path: Path) -> Any:
@@ -47,16 +38,14 @@ class NumpyFile:
     def check(self) -> None:
         """There is nothing to miss."""
 
-    def make(self, path: Path, layout: Layout, pieces: Iterable[Piece]) -> None:
+    def make(self, path: Path, layout: Layout) -> np.ndarray:
         """See :class:`Form`."""
-        if not min(layout.shape):
+        if not min(layout.shape):  # nothing of which can be mapped
             np.save(path, np.empty(layout.shape, layout.dtype))
-            return
+            return np.empty(layout.shape, layout.dtype)
         matrix = np.lib.format.open_memmap(path, "w+", layout.dtype, layout.shape)
         _reserve(path)
-        for piece in pieces:
-            matrix[piece.rows, piece.columns] = piece.values
-        matrix.flush()
+        return matrix
 
     def load(self, path: Path) -> np.ndarray:
         """The file, mapped into memory."""
@@ -80,13 +69,13 @@ class ZarrFolder:
         if int(zarr.__version__.split(".")[0]) < 3:
             raise ImportError(f"a matrix in a .zarr folder needs zarr 3, and this is {zarr.__version__}: {remedy}")
 
-    def make(self, path: Path, layout: Layout, pieces: Iterable[Piece]) -> None:
+    def make(self, path: Path, layout: Layout) -> Any:
         """See :class:`Form`."""
         import zarr
         from zarr.codecs import Crc32cCodec, ZstdCodec
 
         create: Any = zarr.create_array
-        array = create(
+        return create(
             store=str(path),
             shape=layout.shape,
             chunks=tuple(max(1, min(layout.block, size)) for size in layout.shape),
@@ -95,8 +84,6 @@ class ZarrFolder:
             fill_value=0,
             config={"write_empty_chunks": True},  # chunks of -0.0 would come back as 0.0
         )
-        for piece in pieces:
-            array[piece.rows, piece.columns] = piece.values
 
     def load(self, path: Path) -> Any:
         """The array, opened to read."""
