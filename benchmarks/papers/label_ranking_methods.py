@@ -1,6 +1,7 @@
 """The methods of Tables 6 to 8: K = 10 rankings, 100 prototypes, and choices made inside the training rows.
 
-Two methods go past the tables: there K, too, is chosen among the training rows.
+Others go past the tables. "K chosen inside" is one protocol for all that have a K: the same inner folds, the same three
+candidates 10, 30 and 100, the same rule. Rivals, which have no clusters, choose among three settings of their own.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.papers.label_ranking_data import LabelRankingSet
+from benchmarks.papers.label_ranking_rivals import forest_of_pairs, forest_of_positions, logistic_pairs, neighbors
 from torchrank import (
     MMPL,
     EMSettings,
@@ -114,21 +116,43 @@ def _trained(init: str, sigma: float) -> Fit:
 # As many prototypes as the paper at most: trained from a tree, or left as the cells they start from.
 _ALTERNATIVES = [_trained("tree", 0.75), mm_pl(10, _CELLS), mm_pl(3, _CELLS), mm_pl(1, _CELLS)]
 
+
+def _of_any_size(method: Fit) -> Fit:
+    """K = 10, or 30 or 100 where they are better inside the training rows."""
+    return chosen([method, *(with_clusters(n, method) for n in (30, 100))])
+
+
+def _kmeans(X: Tensor, Y: Tensor, n: int, seed: int) -> Model:
+    return kmeans_then_rank(X, Y, n, generator=seeded(seed))
+
+
+def _naive_kmeans(X: Tensor, Y: Tensor, n: int, seed: int) -> Model:
+    return naive_kmeans(X, Y, n, generator=seeded(seed))
+
+
+_CLUSTERERS: dict[str, Fit] = {
+    "Km-Mal": _kmeans,
+    "Naive-Km": _naive_kmeans,
+    "RT-prune": lambda X, Y, n, seed: pruned_rank_tree(X, Y, n),
+    "RT-iter": iterative_tree(),
+}
+
 FITS: dict[str, Fit] = {
     "1-Rank": lambda X, Y, n, seed: one_rank(X, Y),
-    "Km-Mal": lambda X, Y, n, seed: kmeans_then_rank(X, Y, n, generator=seeded(seed)),
+    "Km-Mal": _kmeans,
     "Km-PL": lambda X, Y, n, seed: kmeans_then_rank(X, Y, n, center="plackett-luce", generator=seeded(seed)),
-    "Naive-Km": lambda X, Y, n, seed: naive_kmeans(X, Y, n, generator=seeded(seed)),
+    "Naive-Km": _naive_kmeans,
     "Naive-RT": after_clustering("naive"),
     "EBMS-RT": after_clustering("ebms"),
     "K-o'm-RT": after_clustering("k-o-means"),
-    "RT-prune": lambda X, Y, n, seed: pruned_rank_tree(X, Y, n),
+    "RT-prune": _CLUSTERERS["RT-prune"],
     "RT-iter": iterative_tree(),
     "RT-iter as printed": iterative_tree(lookahead=0.0, init="random", n_init=1),
     "RT-iter, leaf chosen inside": chosen([iterative_tree(leaf) for leaf in (5, 10, 20, 40, 80)]),
     "MM-PL defaults": mm_pl(10, EMSettings()),
     "MM-PL": chosen([mm_pl(10, EMSettings()), *_ALTERNATIVES]),
-    "RT-iter, K chosen inside": chosen([iterative_tree(), *(with_clusters(K, iterative_tree()) for K in (30, 100))]),
+    "MM-PL as printed": mm_pl(10, EMSettings.paper()),
+    **{f"{name}, K chosen inside": _of_any_size(fit) for name, fit in _CLUSTERERS.items()},
     "MM-PL, K chosen inside": chosen(
         [
             mm_pl(10, EMSettings()),
@@ -136,6 +160,10 @@ FITS: dict[str, Fit] = {
             with_clusters(100, mm_pl(3, EMSettings())),
         ]
     ),
+    "neighbors": chosen([neighbors(k) for k in (15, 5, 50)]),
+    "forest of positions": chosen([forest_of_positions(leaf) for leaf in (5, 1, 20)]),
+    "forest of pairs": chosen([forest_of_pairs(leaf) for leaf in (5, 1, 20)]),
+    "logistic pairs": chosen([logistic_pairs(C) for C in (1.0, 0.1, 10.0)]),
 }
 
 
