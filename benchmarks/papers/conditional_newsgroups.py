@@ -31,26 +31,26 @@ def sample(rng: np.random.Generator, posts: Posts, n: int | None) -> Posts:
     return posts.take(np.sort(rng.choice(len(posts.labels), n, replace=False)))
 
 
-def errors(rng: np.random.Generator, train: Posts, test: Posts, loss: str, lams: np.ndarray) -> list[float]:
-    """Pooled test error for each ``lam``, over :data:`QUERIES` query posts against all test posts."""
+def errors(seed: int, train: Posts, test: Posts, loss: str, lams: np.ndarray) -> list[float]:
+    """Pooled test error for each ``lam``, over :data:`QUERIES` query posts, the same for all losses, against all."""
     K = train.kernel(train)
     scale = float(K.diagonal().mean())
     solver = KroneckerEigh(K / scale, loss=loss)
     F = train.relevance(train)
-    queries = sample(rng, test, QUERIES)
+    queries = sample(np.random.default_rng(seed), test, QUERIES)
     start, end = queries.kernel(train) / scale, test.kernel(train) / scale
     truth = queries.relevance(test)
     scores = (solver.predict(start, end, duals=solver.solve(F, lam)) for lam in lams)
     return [conditional_ranking_error(truth, s).pooled for s in scores]
 
 
-def choose(rng: np.random.Generator, train: Posts, loss: str, lams: np.ndarray) -> np.ndarray:
+def choose(seed: int, train: Posts, loss: str, lams: np.ndarray) -> np.ndarray:
     """Mean error for each ``lam`` between two halves of the training groups."""
     groups = np.unique(train.labels)
     # by turns, so that each half has groups of both top levels
     half = np.isin(train.labels, groups[::2])
     one, other = train.take(np.flatnonzero(half)), train.take(np.flatnonzero(~half))
-    return (np.array(errors(rng, one, other, loss, lams)) + np.array(errors(rng, other, one, loss, lams))) / 2
+    return (np.array(errors(seed, one, other, loss, lams)) + np.array(errors(seed, other, one, loss, lams))) / 2
 
 
 def main() -> None:
@@ -62,13 +62,13 @@ def main() -> None:
     arguments = parser.parse_args()
     recorder, sets = Recorder("conditional_newsgroups"), newsgroups(data_folder())
     for number in arguments.train:
-        rng = np.random.default_rng(arguments.seed)
-        train, test = sample(rng, sets[number - 1], arguments.nodes), sets[2 - number]
+        seed = arguments.seed
+        train, test = sample(np.random.default_rng(seed), sets[number - 1], arguments.nodes), sets[2 - number]
         lams = 10.0 ** np.array(POWERS)
         for loss in ("regression", "ranking"):
-            held_out = choose(rng, train, loss, lams)
+            held_out = choose(seed, train, loss, lams)
             lam = lams[np.argmin(held_out)]
-            error, published = errors(rng, train, test, loss, lams[[np.argmin(held_out)]])[0], PAPER[number, loss]
+            error, published = errors(seed, train, test, loss, lams[[np.argmin(held_out)]])[0], PAPER[number, loss]
             row = {"train": number, "nodes": len(train.labels), "loss": loss, "lam": float(lam), "error": error}
             recorder.append(**row, paper=published, seed=arguments.seed, held_out=held_out.tolist())
             print(", ".join(f"{key} {value}" for key, value in row.items()), f"(paper {published})")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.papers import label_ranking_comparison as compared
 from benchmarks.papers import label_ranking_rivals as rivals
 from torchrank.metrics import label_ranking_loss
 
@@ -49,3 +50,35 @@ def test_votes_and_signs_by_hand():
     pairs, signs = rivals.pair_signs(Y.numpy())
     assert pairs == [(0, 1), (0, 2), (1, 2)]
     np.testing.assert_array_equal(signs, [[1, 1, -1], [np.nan, 1, np.nan]])
+
+
+def test_comparison_by_hand():
+    found = {"1-Rank": (4, 5, 6), "neighbors": (1, 3, 3), compared.OURS: (2, 2, 3)}
+    rows = [
+        {"method": m, "set": name, "reading": "true", "missing": 0.0, "repeat": repeat, "loss": loss / 10 + repeat}
+        for m, losses in found.items()
+        for name, loss in zip("abc", losses, strict=True)
+        for repeat in range(1 if m == "1-Rank" else 2)
+    ]
+    others = [
+        {**rows[0], "method": "forest of pairs"},
+        *({**row, "reading": "inverted", "loss": 9.0} for row in rows),
+        *({**row, "missing": 0.3, "loss": 9.0} for row in rows),
+    ]
+    losses = compared.losses_of(rows + others, "abc", "true", 0.0)
+    assert losses.methods == ("1-Rank", compared.OURS, "neighbors")  # the forest did not run on all sets
+    np.testing.assert_allclose(
+        losses.values, [[0.4, 0.5, 0.6], [0.2, 0.2, 0.3], [0.1, 0.3, 0.3]]
+    )  # of the first repeat
+    np.testing.assert_array_equal(losses.ranks, [[3, 3, 3], [2, 1, 1.5], [1, 2, 1.5]])
+    text = compared.comparison(losses)
+    assert "| neighbors | 0.2333 | 1.50 | 1, 1 | 1 |" in text
+    assert f"| {compared.OURS} | 0.2333 | 1.50 |  |  |" in text
+    assert "| 1-Rank | 0.5000 | 3.00 | 3, 0 | 0.25 |" in text
+    assert compared.comparison(compared.losses_of([], "abc", "true", 0.0)) == ""
+
+
+def test_critical_differences_of_the_publication():
+    """Table 5 of Demsar (2006): 2.343 for three methods, 3.164 for ten."""
+    for k, q in ((2, 1.960), (3, 2.343), (10, 3.164)):
+        assert compared.critical_difference(k, 14) == pytest.approx(q * np.sqrt(k * (k + 1) / (6 * 14)), abs=1e-3)

@@ -29,8 +29,8 @@ def test_ranking_beats_regression_on_unseen_newsgroups(data_folder):
     rng = np.random.default_rng(0)
     train, test = (sample(rng, posts, 500) for posts in newsgroups(data_folder))
     lams = 10.0 ** np.arange(-3, 4)
-    ranking = min(newsgroup_errors(rng, train, test, "ranking", lams))
-    regression = min(newsgroup_errors(rng, train, test, "regression", lams))
+    ranking = min(newsgroup_errors(0, train, test, "ranking", lams))
+    regression = min(newsgroup_errors(0, train, test, "regression", lams))
     assert ranking < regression - 0.05
 
 
