@@ -28,7 +28,8 @@ def sums_and_slopes(
     of_x = torch.zeros(rows, n if slopes else 0, 2, dtype=torch.float64)
     of_window = torch.zeros(rows, 2 if slopes else 0, dtype=torch.float64)
     scores = torch.where(ranks < 0, 0, x.to(torch.float64))
-    lost = scores.isnan().any(-1)
+    finite = bool(scores.isfinite().all())
+    lost = None if finite else scores.isnan().any(-1)
     unweighted = weights is None
     if n >= SWEEP_FROM:
         weights, unweighted = torch.ones_like(scores) if weights is None else weights, False
@@ -48,10 +49,11 @@ def sums_and_slopes(
             (_rows if together else sweep)(*(array[row : row + 1] for array in part))
 
     run_tiles([*spans(rows, max(1, _TILE_PAIRS // max(1, n * n)))], work)
-    if slopes:
-        of_x.masked_fill_(x.isinf()[..., None], 0)  # infinity does not move
-    for result in (sums, of_x, of_window):
-        result[lost] = torch.nan
+    if lost is not None:
+        if slopes:
+            of_x.masked_fill_(scores.isinf()[..., None], 0)  # infinity does not move
+        for result in (sums, of_x, of_window):
+            result[lost] = torch.nan
     return sums, of_x, of_window
 
 
