@@ -5,7 +5,6 @@ import shutil
 
 import pytest
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import gradcheck, gradgradcheck
 from torch.func import grad, hessian, jacfwd, jacrev, vmap
 
@@ -174,17 +173,3 @@ def test_a_second_derivative_of_a_compiled_one_is_refused():
     (gradient,) = torch.autograd.grad(compiled(leaf), leaf, create_graph=True)
     with pytest.raises(RuntimeError):
         torch.autograd.grad(gradient.sum(), leaf)
-
-
-def test_on_a_card_no_value_is_asked_for():
-    with FakeTensorMode():
-        x = torch.empty(4, 6, device="cuda", requires_grad=True)
-        y, mask, w = torch.empty(4, 6, device="cuda"), torch.ones(4, 6, dtype=torch.bool, device="cuda"), 0.5
-        for loss in (
-            kendall_loss(x, y, window=w, mask=mask, weights=y),
-            kendall_loss(x, y, window=w, weights="hyperbolic", noise="gaussian"),
-            kendall_loss(x, y, window=w, pairs=torch.empty(6, 6, device="cuda")),
-            spearman_loss(x, y, window=torch.empty((), device="cuda"), mask=mask),
-        ):
-            assert loss.device.type == "cuda"
-            loss.backward()
