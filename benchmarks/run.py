@@ -19,6 +19,7 @@ MODULES = (
     "benchmarks.conditional",
     "benchmarks.devices.run",
     "benchmarks.label_ranking",
+    "benchmarks.losses",
     "benchmarks.preferences",
     "benchmarks.scale",
     *(

@@ -61,6 +61,7 @@ from torchrank.label_ranking import (
     rank_clustering_tree,
     rank_tree,
 )
+from torchrank.losses import KendallLoss, kendall_loss, soft_rank, spearman_loss
 from torchrank.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture, fit_mixtures
 from torchrank.ops.rank import rank
 from torchrank.rankings import (
@@ -83,6 +84,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "EMSettings",
     "Evidence",
     "KendallKernel",
+    "KendallLoss",
     "KernelFisherDiscriminant",
     "KernelGaussianMixture",
     "KernelKMeans",
@@ -124,6 +126,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "kendall_features",
     "kendall_gram",
     "kendall_graph",
+    "kendall_loss",
     "kendall_neighbors",
     "kendall_test",
     "kmeans_then_rank",
@@ -149,7 +152,9 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "rank_tree",
     "smoothed_features",
     "smoothed_kendall_gram",
+    "soft_rank",
     "spearman_gram",
+    "spearman_loss",
     "to_orders",
     "to_positions",
     "top_scoring_pairs",

@@ -216,6 +216,43 @@ CALLS: dict[str, Call] = {
     "LandmarkFeatures of some rows": Call(
         landmark_products(3), {"X": TIED, "w": WEIGHTS}, ("mm",), items=False, half=False
     ),
+    # training
+    "kendall_loss": Call(
+        lambda V, X: tuple(
+            tr.kendall_loss(V, X, window=1.0, reduction="none", **words)
+            for words in ({}, {"variant": "a", "noise": "gaussian"}, {"weights": "hyperbolic"})
+        ),
+        {"V": SCORES, "X": TIED},
+        ("m", "m", None),  # equal targets are told apart by index
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        compiles=True,
+        derivative="smooth",
+    ),
+    "KendallLoss": Call(
+        lambda V, X: tr.KendallLoss(0.7)(V, X), {"V": SCORES, "X": TIED}, ("",), compiles=True, derivative="smooth"
+    ),
+    "soft_rank": Call(
+        lambda V: tr.soft_rank(V, 1.0),
+        {"V": SCORES},
+        ("mn",),
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        compiles=True,
+        derivative="smooth",
+    ),
+    "spearman_loss": Call(
+        lambda V, X: tr.spearman_loss(V, X, window=1.0, reduction="none"),
+        {"V": SCORES, "X": TIED},
+        ("m",),
+        pointwise=True,
+        batches=True,
+        vmap=True,
+        compiles=True,
+        derivative="smooth",
+    ),
     # conversions
     "from_orders": Call(lambda z: tr.from_orders(z, 5), {"z": np.argsort(-TOTAL)}, ("mn",), pointwise=True),
     "from_positions": Call(lambda X: tr.from_positions(X), {"X": TOTAL}, ("mn",), pointwise=True, batches=True),

@@ -117,6 +117,7 @@ TAKE_SPARSE = {
     *("KendallKernel", "MallowsKernel", "MultivariateKernel", "KernelFisherDiscriminant", "LandmarkFeatures"),
     "LandmarkFeatures of some rows",
     *("borda", "copeland", "kemeny", "aggregation.pair_preferences", "fit_mallows", "fit_plackett_luce"),
+    *("kendall_loss", "KendallLoss", "spearman_loss"),
     *("PlackettLuceRegression", "fit_mallows of top lists", "fit_mallows of sub-rankings"),
     *("MallowsMixture of sub-rankings", "fit_mixtures"),
     *("KernelKMeans", "RankingKMeans", "MallowsMixture", "KernelMallowsMixture", "KernelGaussianMixture"),
@@ -273,7 +274,7 @@ OF_TWO = [  # without laws and parts of a fixed number of items
 
 @pytest.mark.parametrize("call", OF_TWO)
 def test_two_items_are_enough(call):
-    two = {n: a[:, :2] if n in "XY" else a[:2, :2] if n == "K" else a for n, a in call.inputs.items()}
+    two = {n: a[:, :2] if n in "XYV" else a[:2, :2] if n == "K" else a for n, a in call.inputs.items()}
     expected = call.function(**plain_inputs(_with(call, two)))
     assert all(np.isfinite(doubles(part)).all() for part in flat(expected))
     assert_same(call.function(**{n: torch.from_numpy(a.copy()) for n, a in two.items()}), expected)

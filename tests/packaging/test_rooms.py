@@ -14,7 +14,7 @@ LAYERS = (  # a room imports from lower layers only, not from its neighbors
     ("ops",),
     ("linalg", "storage"),
     ("kernels", "metrics"),
-    ("stream",),
+    ("stream", "losses"),
     ("aggregation",),
     ("distributions",),
     ("clustering", "classification", "conditional", "datasets"),

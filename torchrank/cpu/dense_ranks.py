@@ -28,7 +28,7 @@ def dense_ranks(scores: Tensor) -> tuple[Tensor, Tensor]:
         wide = tile_scores.to(torch.float64 if floating else torch.int64).contiguous()
         _rank_rows(wide.view(torch.int64).numpy(), floating, digit, rank_rows[tile], strict_rows[tile])
 
-    run_tiles([slice(*span) for span in spans(len(rows), max(1, _TILE_SCORES // n))], rank)
+    run_tiles([slice(*span) for span in spans(len(rows), max(1, _TILE_SCORES // max(1, n)))], rank)
     return ranks, strict
 
 

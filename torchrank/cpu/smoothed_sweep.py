@@ -53,9 +53,10 @@ class Prepared(NamedTuple):
         by_cell = (len(order), order.shape[1] + 2)
         cell, below, above, place = (np.empty_like(order) for _ in range(4))
         start, neighbor = np.empty(by_cell, np.int32), np.empty(by_cell, np.bool_)
-        prepared = cls(order, np.empty(order.shape), cell, below, above, start, neighbor, place)
-        _cut(scores, window, *prepared)
-        return prepared
+        local = np.empty(order.shape)
+        cut(scores, np.full(len(order), window), order, local, cell, start, neighbor)
+        _look_around(order, local, cell, start, neighbor, below, above, place)
+        return cls(order, local, cell, below, above, start, neighbor, place)
 
 
 _ROW_BYTES = 33  # of a prepared row, for each item
@@ -127,15 +128,13 @@ def _prepare_all(job: Job, scores: np.ndarray, window: float) -> list[Prepared]:
 
 
 @njit(nogil=True, cache=True)
-def _cut(scores, window, order, local, cell, below, above, start, neighbor, place):
-    """Fill what :class:`Prepared` holds, from the scores and their order."""
+def cut(scores, windows, order, local, cell, start, neighbor):
+    """Cut rows into cells as wide as ``windows`` (rows,), from the scores and their order; see :class:`Prepared`."""
     n = order.shape[1]
     for row in range(order.shape[0]):
-        cells, before, r_before = -1, 0.0, 0.0
+        cells, before, r_before, window = -1, 0.0, 0.0, windows[row]
         for k in range(n):
-            item = order[row, k]
-            place[row, item] = k
-            score = scores[row, item]
+            score = scores[row, order[row, k]]
             r = np.fmod(score, window) if np.isfinite(score) else 0.0  # exact, so that nothing depends on the range
             if r < 0:
                 r += window
@@ -154,7 +153,16 @@ def _cut(scores, window, order, local, cell, below, above, start, neighbor, plac
             before, r_before = score, r
         start[row, cells + 1] = n
         neighbor[row, cells + 1] = False
-        for c in range(cells + 1):
+
+
+@njit(nogil=True, cache=True)
+def _look_around(order, local, cell, start, neighbor, below, above, place):
+    """Fill the rest of what :class:`Prepared` holds."""
+    n = order.shape[1]
+    for row in range(order.shape[0]):
+        for k in range(n):
+            place[row, order[row, k]] = k
+        for c in range(cell[row, n - 1] + 1):
             first, last, following = start[row, c], start[row, c + 1], start[row, c + 1]
             previous = start[row, c - 1] if neighbor[row, c] else first
             end = start[row, c + 2] if neighbor[row, c + 1] else last

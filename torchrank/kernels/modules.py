@@ -16,6 +16,7 @@ from torchrank.kernels.kendall_arguments import VARIANTS
 from torchrank.kernels.mallows import mallows_gram
 from torchrank.kernels.multivariate import Parts, as_parts, log_weights, simplex, weighted_sum
 from torchrank.kernels.smoothed import smoothed_kendall_gram
+from torchrank.kernels.windows import LogWindow, log_window
 from torchrank.linalg.precision import KeepsPrecision
 from torchrank.ops.pair_counts import METHODS
 from torchrank.ops.rank import of_items
@@ -163,7 +164,7 @@ class MallowsKernel(RankKernel):
 
 
 @isolated
-class SmoothedKendallKernel(RankKernel):
+class SmoothedKendallKernel(LogWindow, RankKernel):
     """Smoothed Kendall kernel with a learnable window; see :func:`torchrank.smoothed_kendall_gram`.
 
     The parameter is ``log_window``, so that ``window`` stays positive whatever an optimizer does. It is kept in
@@ -185,19 +186,7 @@ class SmoothedKendallKernel(RankKernel):
         check_choice(noise, "noise", tuple(NOISES))
         check_choice(method, "method", SMOOTHED_METHODS)
         self.noise, self.method = noise, method
-        self.log_window = nn.Parameter(torch.zeros((), dtype=torch.float64))
-        self.window = window
-
-    @property
-    def window(self) -> float:
-        """The present window."""
-        return float(self.log_window.detach().exp())
-
-    @window.setter
-    def window(self, value: float) -> None:
-        check_positive(value, "window")
-        with torch.no_grad():
-            self.log_window.fill_(math.log(value))
+        self.log_window = nn.Parameter(log_window(window))
 
     def gram(self, X: Scores, Y: Scores | None) -> Matrix:
         """See :func:`torchrank.smoothed_kendall_gram`; differentiable in ``log_window`` and in the scores."""

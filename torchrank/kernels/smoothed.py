@@ -19,7 +19,7 @@ from torchrank.processes import ARGUMENTS as OF_PROCESSES
 from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.noises import NOISES
+from torchrank.rankings.noises import NOISES, expected_signs
 from torchrank.rankings.pairs import item_pairs, n_pairs
 from torchrank.rankings.validate import (
     ScorePair,
@@ -176,10 +176,7 @@ def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "unifor
     left, right = x[..., i], x[..., j]
     tied_infinities = (left == right) & left.isinf()  # finite ties have a slope
     difference = torch.where(tied_infinities, 0, left - right)
-    reach, value, _ = NOISES[noise]
-    far = difference.abs() >= reach * width  # constant there; dividing infinity would make the window's gradient NaN
-    s = torch.where(far, 0, difference) / width.clamp(min=torch.finfo(x.dtype).tiny)
-    signs = torch.where(far, difference.sign(), value(s))
+    signs = expected_signs(difference, width.clamp(min=torch.finfo(x.dtype).tiny), noise)
     features = (signs / math.sqrt(n_pairs(n))).to(real_dtype(scores, origin))
     return origin.wrap(features)
 

@@ -78,6 +78,18 @@ def _refuse_window(window: Tensor) -> None:
 positive_window = _check("check_window")(_refuse_window)
 
 
+@_check("check_item_weights")
+def item_weights(weights: Tensor) -> None:
+    """Weights ``(..., n)``; ``ValueError`` unless they are finite and at least 0."""
+    wrong = ~((weights >= 0) & (weights < torch.inf))
+    if bool(wrong.any()):
+        *row, item = (int(k) for k in wrong.nonzero()[0])
+        raise ValueError(
+            f"weights has {weights[(*row, item)].item()!r} for item {item} of row {validate.place_of(row)}; weights "
+            "must be finite and at least 0"
+        )
+
+
 @_check("check_pair_weights")
 def pair_weights(pairs: Tensor) -> None:
     """Weights ``(..., n, n)``; ``ValueError`` unless they weight pairs of different items."""

@@ -65,6 +65,7 @@ def as_rankings(
     missing: Missing = "raise",
     remedy: str = REMEDY,
     least_dims: int = 2,
+    least_items: int = 2,
     legal: tuple[str, ...] = MISSING,
     check: bool = True,
     word: str = "missing",
@@ -77,6 +78,7 @@ def as_rankings(
         missing: what unranked items mean; None leaves it to the rankings, and is "raise" for scores.
         remedy: what to do about unranked items where they are refused.
         least_dims: fewest dimensions.
+        least_items: fewest items.
         legal: words that ``missing`` may be.
         check: whether unranked items are refused here if they have to be.
         word: what ``missing`` is called in messages.
@@ -86,6 +88,7 @@ def as_rankings(
     """
     if is_data_set(X):
         words = {"missing": missing, "remedy": remedy, "least_dims": least_dims, "legal": legal, "check": check}
+        words |= {"least_items": least_items}
         return of_data_set(as_rankings(X.scores, name, word=word, **words), X)
     if is_sparse(X):
         X, missing = sparse_rankings(X, name, missing=missing, legal=legal, word=word).dense(), None
@@ -99,7 +102,7 @@ def as_rankings(
                 f"one of {', '.join(map(repr, legal))}"
             )
         return refusing_unranked(rankings, name, remedy) if check else rankings
-    scores, origin = as_scores(X, name, least_dims=least_dims)
+    scores, origin = as_scores(X, name, least_dims=least_dims, least_items=least_items)
     rows = scores.shape[-2] if scores.ndim > 1 else 1
     check_same_rows(origin.rows, missing, word)
     meaning = meaning_of("raise" if missing is None else missing, rows, word, scores.device, legal)

@@ -20,3 +20,14 @@ NOISES = {
     "uniform": Noise(1.0, lambda s: s * (2 - s.abs()), lambda s: 2 - 2 * s.abs()),
     "gaussian": Noise(100.0, lambda s: torch.erf(s / 2), lambda s: torch.exp(-s * s / 4) / math.sqrt(math.pi)),
 }
+
+
+def expected_signs(difference: Tensor, window: Tensor, noise: str) -> Tensor:
+    """The expected sign of scores that differ by ``difference``, with derivatives of every order.
+
+    Far apart it is constant: dividing an infinite difference would make the gradient of the window NaN.
+    """
+    reach, value, _ = NOISES[noise]
+    far = difference.abs() >= reach * window
+    s = torch.where(far, 0, difference) / window
+    return torch.where(far, difference.sign(), value(s))

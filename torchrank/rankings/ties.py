@@ -22,7 +22,7 @@ def dense_ranks(
     rows = scores.detach().reshape(-1, n)
     ranks = torch.empty(rows.shape, dtype=torch.int32, device=scores.device)
     strict = torch.empty(rows.shape[0], dtype=torch.int64, device=scores.device)
-    step = max(1, _BLOCK_BYTES // (64 * n))
+    step = max(1, _BLOCK_BYTES // (64 * max(1, n)))
     for start in range(0, rows.shape[0], step):
         _rank_rows(rows[start : start + step], ranks[start : start + step], strict[start : start + step])
     return ranks.view(scores.shape), strict.view(scores.shape[:-1])

@@ -32,24 +32,27 @@ class ScorePair(NamedTuple):
     origin: Origin
 
 
-def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2, ordinal: bool = True) -> tuple[Tensor, Origin]:
+def as_scores(
+    X: Scores, name: str = "X", *, least_dims: int = 2, least_items: int = 2, ordinal: bool = True
+) -> tuple[Tensor, Origin]:
     """Turn scores into a tensor without changing their order.
 
     ``ordinal`` says whether nothing but their order counts, see :func:`torchrank.rankings.arrays.as_tensor`.
 
     Returns:
-        The scores ``(..., n)`` with ``n >= 2``, and where they came from.
+        The scores ``(..., n)`` with ``n >= least_items``, and where they came from.
 
     Raises:
         TypeError: complex, string or date values, other objects, a sparse or a masked array.
-        ValueError: fewer than ``least_dims`` dimensions or fewer than two items.
+        ValueError: fewer than ``least_dims`` dimensions or ``least_items`` items.
     """
     if isinstance(X, Prepared):
         if not ordinal:
             raise TypeError(f"{name} are prepared rankings, which have no differences of scores; pass the scores")
         return X.as_scores(), X.origin
     if is_data_set(X):
-        scores, origin = as_scores(X.scores, name, least_dims=least_dims, ordinal=ordinal)
+        words = {"least_dims": least_dims, "least_items": least_items, "ordinal": ordinal}
+        scores, origin = as_scores(X.scores, name, **words)
         return scores, origin.of_data_set(X)
     scores, origin = as_tensor(X, name, _SCORES, ordinal=ordinal)
     if scores.ndim < least_dims:
@@ -58,9 +61,10 @@ def as_scores(X: Scores, name: str = "X", *, least_dims: int = 2, ordinal: bool 
         raise ValueError(
             f"{name} has shape {shape}; expected (..., rankings, items) with at least {least_dims} dimensions{hint}"
         )
-    if scores.shape[-1] < 2:
+    if scores.shape[-1] < least_items:
         raise ValueError(
-            f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least 2 items"
+            f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least "
+            f"{least_items} items"
         )
     return scores, origin
 

@@ -76,22 +76,27 @@ def _features(
 ) -> tuple[Tensor, Tensor]:
     """Expected signs ``(b, r, pairs)`` of a block, and their derivative in a direction."""
     reach, value, slope = NOISES[noise]
-    difference = _differences(scores, block)
+    difference = differences(scores, block)
     far = difference.abs() >= reach * window  # constant there; infinity would make the derivative NaN
     s = torch.where(far, 0, difference) / window
     signs = torch.where(far, difference.sign(), value(s))
-    s_moves = (_differences(scores_move, block) - s * window_moves) / window
+    s_moves = (differences(scores_move, block) - s * window_moves) / window
     return signs.flatten(-2), torch.where(far, 0, slope(s) * s_moves).flatten(-2)
 
 
-def _differences(scores: Tensor, block: PairBlock) -> Tensor:
-    """``(b, r, distances, items)``; 0 for two equal infinities."""
-    n = scores.shape[-1]
-    circle = torch.cat([scores, scores[..., : n // 2]], dim=-1)
+def differences(scores: Tensor, block: PairBlock) -> Tensor:
+    """``(..., distances, items)`` of scores ``(..., n)``; 0 for two equal infinities."""
+    left, right = sides(scores, block)
+    return torch.where((left == right) & left.isinf(), 0, left - right)
+
+
+def sides(values: Tensor, block: PairBlock) -> tuple[Tensor, Tensor]:
+    """First and second of the pairs of a block, ``(..., 1, items)`` and ``(..., distances, items)``."""
+    n = values.shape[-1]
+    circle = torch.cat([values, values[..., : n // 2]], dim=-1)
     left = circle[..., None, block.start : block.stop]
     shifted = circle.unfold(-1, block.stop - block.start, 1)
-    right = shifted[..., block.first + block.start : block.last + block.start, :]
-    return torch.where((left == right) & left.isinf(), 0, left - right)
+    return left, shifted[..., block.first + block.start : block.last + block.start, :]
 
 
 def _blocks(at: Point, workspace: int) -> list[PairBlock]:

@@ -1,0 +1,175 @@
+"""Derivatives of the losses in every mode and order, against finite differences of float64 and one another."""
+
+import math
+import shutil
+
+import pytest
+import torch
+from torch.autograd import gradcheck, gradgradcheck
+from torch.func import grad, hessian, jacfwd, jacrev, vmap
+
+from torchrank import kendall_loss, soft_rank, spearman_loss
+
+G = torch.Generator().manual_seed(0)
+X = torch.randn(3, 5, generator=G, dtype=torch.float64)
+Y = torch.tensor([[1.0, 2, 3, 4, 5], [2, 2, 1, math.nan, 0], [0, 3, 3, 1, 1]])
+WEIGHTS = torch.rand(3, 5, generator=G, dtype=torch.float64)
+PAIRS = torch.rand(5, 5, generator=G, dtype=torch.float64)
+WINDOW = torch.tensor(1.3, dtype=torch.float64)
+MASK = torch.tensor([True, True, False, True, True])
+
+
+def _pairs(x, w, p):
+    return kendall_loss(x, Y, window=w, pairs=p.triu(1) + p.triu(1).mT, reduction="none")
+
+
+SMOOTH = {
+    "b": (lambda x, w: kendall_loss(x, Y, window=w, reduction="none"), (X, WINDOW)),
+    "a": (lambda x, w: kendall_loss(x, Y, window=w, variant="a"), (X, WINDOW)),
+    "gaussian": (lambda x, w: kendall_loss(x, Y, window=w, noise="gaussian", reduction="none"), (X, WINDOW)),
+    "mask": (lambda x, w: kendall_loss(x, Y, window=w, mask=MASK, reduction="none"), (X, WINDOW)),
+    "hyperbolic": (lambda x, w: kendall_loss(x, Y, window=w, weights="hyperbolic"), (X, WINDOW)),
+    "sum": (lambda x, w, v: kendall_loss(x, Y, window=w, weights=v, reduction="none"), (X, WINDOW, WEIGHTS)),
+    "product": (lambda x, w, v: kendall_loss(x, Y, window=w, weights=v, scheme="product"), (X, WINDOW, WEIGHTS)),
+    "pairs": (_pairs, (X, WINDOW, PAIRS)),
+    "soft_rank": (lambda x, w: soft_rank(x, w), (X, WINDOW)),
+    "soft_rank, gaussian": (lambda x, w: soft_rank(x, w, noise="gaussian"), (X, WINDOW)),
+    "spearman": (lambda x, w: spearman_loss(x, Y, window=w, reduction="none"), (X, WINDOW)),
+}
+smooth = pytest.mark.parametrize(("function", "inputs"), SMOOTH.values(), ids=SMOOTH.keys())
+
+
+@smooth
+def test_first_and_second_derivatives_backwards_and_forwards(function, inputs):
+    inputs = [value.clone().requires_grad_() for value in inputs]
+    assert gradcheck(function, inputs, check_forward_ad=True, check_batched_grad=True, atol=1e-6)
+    assert gradgradcheck(function, inputs, check_fwd_over_rev=True, check_rev_over_rev=True)
+
+
+@smooth
+def test_transforms_agree(function, inputs):
+    places = tuple(range(len(inputs)))
+    target = torch.rand_like(function(*inputs))
+
+    def loss(*values):
+        return (function(*values) * target).sum()
+
+    leaves = [value.clone().requires_grad_() for value in inputs]
+    expected = torch.autograd.grad(loss(*leaves), leaves)
+    torch.testing.assert_close(grad(loss, places)(*inputs), expected)
+    torch.testing.assert_close(jacfwd(function, places)(*inputs), jacrev(function, places)(*inputs))
+    torch.testing.assert_close(jacfwd(grad(loss))(*inputs), jacrev(grad(loss))(*inputs))
+    assert hessian(loss)(*inputs).isfinite().all()
+
+
+@smooth
+def test_gradients_of_each_sample(function, inputs):
+    many = [torch.stack([value, value / 2, value / 4]) for value in inputs]
+
+    def loss(*values):
+        return function(*values).square().sum()
+
+    for alone in range(len(inputs)):
+        dims = tuple(0 if k == alone else None for k in range(len(inputs)))
+        batch = [many[k] if k == alone else inputs[k] for k in range(len(inputs))]
+        got = vmap(grad(loss, alone), dims)(*batch)
+        each = [
+            grad(loss, alone)(*(many[k][i] if k == alone else inputs[k] for k in range(len(inputs)))) for i in range(3)
+        ]
+        torch.testing.assert_close(got, torch.stack(each))
+    outside = grad(lambda *values: vmap(loss)(*values).sum(), tuple(range(len(inputs))))(*many)
+    for got, k in zip(outside, range(len(inputs)), strict=True):
+        each = [grad(loss, k)(*(part[i] for part in many)) for i in range(3)]
+        torch.testing.assert_close(got, torch.stack(each))
+
+
+def test_gradients_of_each_list_of_a_batch():
+    per_list = vmap(grad(lambda x, y: kendall_loss(x, y, window=0.8)))(X, Y)
+    for k in range(3):
+        torch.testing.assert_close(per_list[k], grad(lambda x, k=k: kendall_loss(x, Y[k], window=0.8))(X[k]))
+
+
+@pytest.mark.parametrize("noise", ["uniform", "gaussian"])
+@pytest.mark.parametrize("n", [2000, 100])
+def test_gradients_of_longer_lists_against_differences(n, noise):
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(2, n, generator=g, dtype=torch.float64)
+    y = torch.randint(0, n, (2, n), generator=g).double()
+    towards = torch.randn(2, n, generator=g, dtype=torch.float64)
+    for dtype, near in ((torch.float64, 1e-8), (torch.float32, 1e-6)):
+        leaf = x.to(dtype).requires_grad_()
+        (gradient,) = torch.autograd.grad(kendall_loss(leaf, y, window=0.7, noise=noise), leaf)
+        at = leaf.detach().double()
+
+        def of(step, at=at):
+            return kendall_loss(at + step * towards, y, window=0.7, noise=noise)
+
+        difference = (of(1e-5) - of(-1e-5)) / 2e-5
+        assert float((gradient * towards).sum()) == pytest.approx(float(difference), abs=near)
+
+
+@pytest.mark.parametrize("noise", ["uniform", "gaussian"])
+def test_infinite_scores_have_derivatives(noise):
+    x = torch.tensor([[math.inf, 1.0, 1.2, math.inf], [0.0, -math.inf, 0.3, 0.1]], dtype=torch.float64)
+    y = torch.tensor([[1.0, 2, 3, 4], [4, 2, 2, 1]])
+
+    def function(x):
+        return kendall_loss(x, y, window=1.0, noise=noise, reduction="none")
+
+    forwards = jacfwd(function)(x)
+    torch.testing.assert_close(forwards, jacrev(function)(x))
+    leaf = x.clone().requires_grad_()
+    for k in range(2):
+        torch.testing.assert_close(torch.autograd.grad(function(leaf)[k], leaf)[0], forwards[k])
+    assert forwards.isfinite().all()
+
+
+class _Saved:
+    """The largest tensor that a graph keeps."""
+
+    def __init__(self):
+        self.most = 0
+
+    def __call__(self, tensor):
+        self.most = max(self.most, tensor.numel())
+        return tensor
+
+
+@pytest.mark.parametrize("noise", ["uniform", "gaussian"])
+def test_a_graph_keeps_nothing_of_pairs(noise):
+    n = 300
+    x = torch.randn(1, n, requires_grad=True)
+    for function in (
+        lambda: kendall_loss(x, torch.arange(n)[None], window=0.5, noise=noise, weights="hyperbolic"),
+        lambda: spearman_loss(x, torch.arange(n)[None], window=0.5, noise=noise),
+    ):
+        saved = _Saved()
+        with torch.autograd.graph.saved_tensors_hooks(saved, lambda tensor: tensor):
+            function().backward()
+        assert n <= saved.most <= 2 * n
+
+
+BACKENDS = ["aot_eager"] + (["inductor"] if shutil.which("g++") else [])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@smooth
+def test_compiled_whole(function, inputs, backend):
+    if backend == "inductor" and function is not SMOOTH["b"][0]:
+        pytest.skip("one of them is enough for the slow one")
+    torch.compiler.reset()
+    compiled = torch.compile(lambda *values: function(*values).sum(), fullgraph=True, backend=backend)
+    leaves = [value.clone().requires_grad_() for value in inputs]
+    expected = function(*leaves).sum()
+    got = compiled(*leaves)
+    torch.testing.assert_close(got, expected)
+    torch.testing.assert_close(torch.autograd.grad(got, leaves), torch.autograd.grad(expected, leaves))
+
+
+def test_a_second_derivative_of_a_compiled_one_is_refused():
+    torch.compiler.reset()
+    compiled = torch.compile(lambda x: soft_rank(x, 1.0).square().sum(), fullgraph=True, backend="aot_eager")
+    leaf = X.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(compiled(leaf), leaf, create_graph=True)
+    with pytest.raises(RuntimeError):
+        torch.autograd.grad(gradient.sum(), leaf)

@@ -1,0 +1,187 @@
+"""CPU engine of agreement with hard rankings: exact sums over pairs of items and their slopes, in float64.
+
+For uniform noise and weights of items. A pair weighs ``a_i b_j + b_i a_j``: for sums of weights a is the weight and b
+is 1, for products b is half of a. Items of short rows are brought into the order of the hard ranking, in which signs
+are known, and meet all items below in loops that compile to vector instructions; long rows are swept,
+:mod:`torchrank.cpu.agreement_sweep`, unless all scores are next to one another.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchrank.cpu.agreement_sweep import sweep
+from torchrank.cpu.compiled import njit
+from torchrank.cpu.parallel import run_tiles, spans
+
+SWEEP_FROM = 1500  # items from which the sweep is faster; by ``python -m benchmarks.run losses``
+_NARROW = 2.0**-7  # windows; the sweep is exact to 1e-16 of a sign, of which squares of small ones are too little
+_TILE_PAIRS = 1_000_000  # some milliseconds
+
+
+def sums_and_slopes(
+    x: Tensor, ranks: Tensor, weights: Tensor | None, window: Tensor, scheme: str, slopes: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """See :func:`torchrank.ops.reference.agreement.sums_and_slopes`; slopes are float64."""
+    rows, n = x.shape
+    sums = torch.zeros(rows, 4, dtype=torch.float64)
+    of_x = torch.zeros(rows, n if slopes else 0, 2, dtype=torch.float64)
+    of_window = torch.zeros(rows, 2 if slopes else 0, dtype=torch.float64)
+    scores = torch.where(ranks < 0, 0, x.to(torch.float64))
+    finite = bool(scores.isfinite().all())
+    lost = None if finite else scores.isnan().any(-1)
+    unweighted = weights is None
+    if n >= SWEEP_FROM:
+        weights, unweighted = torch.ones_like(scores) if weights is None else weights, False
+        scores = scores.masked_fill(ranks < 0, torch.nan)
+    a = scores.new_zeros(rows, 0) if weights is None else weights.to(torch.float64).contiguous()
+    b = torch.ones_like(a) if scheme == "sum" and not unweighted else a / 2
+    inputs = [t.contiguous().numpy() for t in (scores, ranks, a, b, window.to(torch.float64))]
+    arrays = [*inputs, *(result.numpy() for result in (sums, of_x, of_window))]
+
+    def work(span: tuple[int, int]) -> None:
+        part = [array[slice(*span)] for array in arrays]
+        if n < SWEEP_FROM:
+            _rows(*part)
+            return
+        narrow = _spread(part[0]) < _NARROW * part[4]
+        for row, together in enumerate(narrow.tolist()):
+            (_rows if together else sweep)(*(array[row : row + 1] for array in part))
+
+    run_tiles([*spans(rows, max(1, _TILE_PAIRS // max(1, n * n)))], work)
+    if lost is not None:
+        if slopes:
+            of_x.masked_fill_(scores.isinf()[..., None], 0)  # infinity does not move
+        for result in (sums, of_x, of_window):
+            result[lost] = torch.nan
+    return sums, of_x, of_window
+
+
+def _spread(scores: np.ndarray) -> np.ndarray:
+    """Largest difference of finite scores in each row."""
+    finite = np.isfinite(scores)
+    highest = np.where(finite, scores, -np.inf).max(axis=-1)
+    return highest - np.where(finite, scores, np.inf).min(axis=-1)  # -inf where none is finite
+
+
+@njit(nogil=True, cache=True)
+def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
+    """Fill the results of all rows; no weights are those of no columns."""
+    n, weighted = x.shape[1], all_a.shape[1] > 0
+    item, low, counts = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n + 1, np.int64)
+    scores, signed, squared, unused = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    a, b, sum_a, sum_b = np.ones(n), np.full(n, 0.5), np.empty(n + 1), np.empty(n + 1)
+    for row in range(x.shape[0]):
+        known = _in_order(ranks[row], item, low, counts)
+        _finite(x[row], item[:known], windows[row], scores)
+        sum_a[0], sum_b[0] = 0.0, 0.0
+        for k in range(known):
+            if weighted:
+                a[k], b[k] = all_a[row, item[k]], all_b[row, item[k]]
+            sum_a[k + 1], sum_b[k + 1] = sum_a[k] + a[k], sum_b[k] + b[k]
+            signed[k], squared[k] = 0.0, 0.0
+        inverse = min(1 / windows[row], 1.7976931348623157e308)
+        agreement, square, moved, square_moved, strict, total = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(known):
+            strict += a[k] * sum_b[low[k]] + b[k] * sum_a[low[k]]
+            total += a[k] * sum_b[k] + b[k] * sum_a[k]
+            start, stop = np.uint64(0), np.uint64(low[k])
+            if weighted:
+                met = _weighted(start, stop, scores[k], scores, inverse, a[k], b[k], a, b, signed, squared)
+            else:
+                met = _plain(start, stop, scores[k], scores, inverse, signed, squared)
+            agreement, moved, signed[k] = agreement + met[0], moved + met[2], signed[k] + met[4]
+            square, square_moved, squared[k] = square + met[1], square_moved + met[3], squared[k] + met[5]
+            if low[k] < k:  # tied in the hard ranking
+                start, stop = stop, np.uint64(k)
+                if weighted:
+                    met = _weighted(start, stop, scores[k], scores, inverse, a[k], b[k], a, b, unused, squared)
+                else:
+                    met = _plain(start, stop, scores[k], scores, inverse, unused, squared)
+                square, square_moved, squared[k] = square + met[1], square_moved + met[3], squared[k] + met[5]
+        sums[row, 2], sums[row, 3] = strict, total
+        sums[row, 0], sums[row, 1] = agreement, square
+        if of_x.shape[1]:
+            for k in range(known):
+                of_x[row, item[k], 0], of_x[row, item[k], 1] = 2 * signed[k] * inverse, 4 * squared[k] * inverse
+            of_window[row, 0], of_window[row, 1] = -2 * moved * inverse, -4 * square_moved * inverse
+
+
+@njit(nogil=True, cache=True)
+def _in_order(ranks, item, low, start):
+    """Items that count, the least preferred first, and for each where those tied with it start; how many they are."""
+    start[:] = 0
+    for rank in ranks:
+        if rank >= 0:
+            start[rank + 1] += 1
+    known = 0
+    for r in range(1, start.size):
+        known += start[r]
+        start[r] = known
+    for j in range(ranks.size):
+        if ranks[j] >= 0:
+            item[start[ranks[j]]] = j
+            start[ranks[j]] += 1
+    for k in range(known):
+        low[k] = low[k - 1] if k > 0 and ranks[item[k]] == ranks[item[k - 1]] else k
+    return known
+
+
+@njit(nogil=True, cache=True)
+def _finite(x, item, window, out):
+    """Scores by place, infinite ones as numbers more than a window beyond all others."""
+    largest = 0.0
+    for k in range(item.size):
+        out[k] = x[item[k]]
+        if np.isfinite(out[k]):
+            largest = max(largest, abs(out[k]))
+    beyond = min(2 * largest + 2 * window, 1.7976931348623157e308)
+    for k in range(item.size):
+        out[k] = min(max(out[k], -beyond), beyond)
+
+
+# Unsigned places need no check for negative ones, which would keep the loops from vector instructions. No difference is
+# NaN; one that overflows is cut like any other.
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
+def _plain(start, stop, xk, x, inverse, signed, squared):
+    """Sums of the expected sign g, g^2, z t, g z t, z and g z; the last two are taken from ``signed`` and ``squared``.
+
+    t is the difference in windows, cut to [-1, 1], and z = 1 - |t|, half the slope of g.
+    """
+    s, q, ms, mq, zs, zq = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(start, stop):
+        t = min(max((xk - x[j]) * inverse, -1.0), 1.0)
+        z = 1 - abs(t)
+        g = t + t * z
+        gz = g * z
+        s += g
+        q += g * g
+        ms += z * t
+        mq += gz * t
+        zs += z
+        zq += gz
+        signed[j] -= z
+        squared[j] -= gz
+    return s, q, ms, mq, zs, zq
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
+def _weighted(start, stop, xk, x, inverse, ak, bk, a, b, signed, squared):
+    """The same with weights."""
+    s, q, ms, mq, zs, zq = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(start, stop):
+        t = min(max((xk - x[j]) * inverse, -1.0), 1.0)
+        z = 1 - abs(t)
+        g = t + t * z
+        w = ak * b[j] + bk * a[j]
+        wz, wg = w * z, w * g
+        gz = wg * z
+        s += wg
+        q += wg * g
+        ms += wz * t
+        mq += gz * t
+        zs += wz
+        zq += gz
+        signed[j] -= wz
+        squared[j] -= gz
+    return s, q, ms, mq, zs, zq
