@@ -47,7 +47,7 @@ def test_strings_of_scores():
     assert to_ranking_strings(np.zeros((0, 3))) == []
     data = circles(3, missing=0.3, seed=0)
     assert to_ranking_strings(data) == to_ranking_strings(data.Y, items=data.items)
-    assert to_ranking_strings(data, items="abcdef") == to_ranking_strings(data.Y, items="abcdef")
+    assert to_ranking_strings(data, items=list("abcdef")) == to_ranking_strings(data.Y, items=list("abcdef"))
 
 
 @given(st.data())

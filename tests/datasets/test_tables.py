@@ -19,7 +19,7 @@ def test_scores_positions_and_orders_of_the_same_rankings():
         ("orders", [[0, 2, 1], [1, 2, 0]]),
         ("orders", [["a", "c", "b"], ["b", "c", "a"]]),
     ):
-        data = ranking_data(table, form=form, items="abc")
+        data = ranking_data(table, form=form, items=list("abc"))
         np.testing.assert_array_equal(np.argsort(data.scores), np.argsort(expected))
         assert data.items == ("a", "b", "c")
         np.testing.assert_array_equal(data.weights, [1, 1])
@@ -96,7 +96,7 @@ def test_numbers_as_names_are_sorted_as_numbers():
     ("call", "message"),
     [
         (lambda: ranking_data([[1, 2]], form="ranks"), "form='ranks'"),
-        (lambda: ranking_data([[1, 2]], form="scores", items="abc"), "items has 3 names"),
+        (lambda: ranking_data([[1, 2]], form="scores", items=list("abc")), "items has 3 names"),
         (lambda: ranking_data([[1, 2]], form="scores", weights=[1, 2]), r"weights has shape \(2,\)"),
         (lambda: ranking_data([[1, 2]], form="scores", weights=[-1]), "weights has negative"),
         (lambda: ranking_data([[1, 2]], form="scores", weights=[NAN]), "weights has negative, infinite or NaN"),
@@ -148,9 +148,9 @@ def test_gaps_among_numbers_are_unranked():
 def test_gaps_of_nullable_columns_are_unranked():
     orders = pd.DataFrame({"1st": [2, 0], "2nd": [0, None]}).astype("Int64")
     expected = [[1, NAN, 2], [1, NAN, NAN]]
-    np.testing.assert_array_equal(ranking_data(orders, form="orders", items="abc").scores, expected)
+    np.testing.assert_array_equal(ranking_data(orders, form="orders", items=list("abc")).scores, expected)
     names = pd.DataFrame({"1st": ["c", "a"], "2nd": ["a", None]}).convert_dtypes()
-    np.testing.assert_array_equal(ranking_data(names, form="orders", items="abc").scores, expected)
+    np.testing.assert_array_equal(ranking_data(names, form="orders", items=list("abc")).scores, expected)
 
 
 def test_names_and_indices_are_not_mixed():

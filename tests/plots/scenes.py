@@ -26,6 +26,8 @@ SETTINGS = np.logspace(-2, 2, 9)
 CURVES = {"one": 1 - 0.4 / (1 + SETTINGS), "two": 0.6 + 0.1 * np.sin(np.arange(9)), "three": np.full((4, 9), 0.5)}
 ESTIMATES = {"one": [0.0, 1, 2, 4], "two": [1.0, 0, 3, 2]}
 ERRORS = {"one": [0.2, 0.4, 0.2, 0.3], "two": [0.1, 0.1, 0.5, 0.4]}
+TEST = (np.linspace(-1, 1, 12).reshape(3, 4), np.linspace(-1, 1, 12).reshape(3, 4) ** 8 * 0.9 + 1e-9)
+GRAPH = np.where(np.abs(K[::3, ::3]) > 0.6, K[::3, ::3], 0)
 
 SCENES = {
     "gram": lambda ax: plots.plot_gram(K[::4, ::4], LABELS[::4], ax=ax),
@@ -34,6 +36,10 @@ SCENES = {
     "permutohedron": lambda ax: plots.plot_permutohedron(ALL, LABELS, weights=VOTES, ax=ax),
     "positions": lambda ax: plots.plot_positions(ALL, weights=VOTES**2, center=[4, 3, 2, 1], ax=ax),
     "parameters": lambda ax: plots.plot_parameters(ESTIMATES, ERRORS, ax=ax),
+    "test": lambda ax: plots.plot_test(TEST, ax=ax),
+    "graph": lambda ax: plots.plot_graph(GRAPH, LABELS[::3], ax=ax),
+    "average_ranks": lambda ax: plots.plot_average_ranks(ALL, weights=VOTES, ax=ax),
+    "losses": lambda ax: plots.plot_losses(CURVES["two"], ax=ax),
     "curves": lambda ax: plots.plot_curves(SETTINGS, CURVES, {"one": np.full(9, 0.05)}, ax=ax),
 }
 

@@ -5,6 +5,7 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 import torch
+from scipy.cluster import hierarchy
 
 import torchrank
 from torchrank.metrics import silhouette_samples
@@ -38,7 +39,11 @@ def test_tensors_of_a_gpu_are_drawn():
 def test_the_scale_is_that_of_values_off_the_diagonal():
     K = torchrank.kendall_gram(ALL)
     off = K[~np.eye(24, dtype=bool)]
-    assert plot_gram(K).images[0].get_clim() == (off.min(), off.max())
+    widest = max(-off.min(), off.max())
+    assert plot_gram(K).images[0].get_clim() == (-widest, widest)  # 0 in the middle
+    assert plot_gram(K).images[0].get_cmap()(0.5)[:3] == pytest.approx((1, 1, 1), abs=0.05)
+    positive = plot_gram(np.exp(K)).images[0]
+    assert positive.get_clim() == (np.exp(off).min(), np.exp(off).max())
     assert plot_gram(np.eye(3)).images[0].get_clim() == (0, 1)  # where these are all alike, of all
     assert plot_gram(np.ones((1, 1))).images[0].get_clim() == (0.5, 1.5)
     assert plot_gram(np.full((2, 2), np.nan)).images[0].get_clim() == (0, 1)
@@ -63,6 +68,43 @@ def test_labels_may_be_names_and_those_of_tiny_clusters_are_left_out():
     names = y_names(plot_gram(np.eye(200), np.r_[np.zeros(196), 1, 2, 3, 4]))
     assert names[0] == "cluster 0"
     assert len(names) == 2
+
+
+def test_rows_have_names_and_the_order_of_a_dendrogram():
+    rng = np.random.default_rng(0)
+    K = torchrank.kendall_gram(rng.normal(size=(14, 6)))
+    labels, names = np.arange(14) % 2, [f"sample {number}" for number in range(14)]
+    ax = plot_gram(K, labels, names=names, order="leaves", rows="samples")
+    expected = []
+    for label in range(2):
+        own = np.flatnonzero(labels == label)
+        distances = np.sqrt(2 - 2 * K[np.ix_(own, own)])[np.triu_indices(len(own), 1)]
+        joins = hierarchy.linkage(distances, "average")
+        expected += own[hierarchy.leaves_list(hierarchy.optimal_leaf_ordering(joins, distances))].tolist()
+    np.testing.assert_allclose(ax.images[0].get_array(), K[np.ix_(expected, expected)])
+    assert y_names(ax) == [names[row] for row in expected]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["cluster 0", "cluster 1"]
+    assert ax.get_xlabel() == "14 samples, by cluster"
+    above = next(child for child in ax.child_axes if not child.axison)
+    segments = above.collections[0].get_segments()
+    assert len(segments) == 12  # joins of two times seven rows
+    assert max(corners[:, 1].max() for corners in segments) <= above.get_ylim()[1]
+    assert min(corners[:, 0].min() for corners in segments) == 0
+    assert max(corners[:, 0].max() for corners in segments) == 13
+
+
+def test_equal_rows_and_single_ones_have_a_place_in_a_dendrogram():
+    ax = plot_gram(np.ones((4, 4)), ["a", "b", "b", "b"], order="leaves")
+    assert y_names(ax) == ["a", "b"]
+    ax = plot_gram(np.diag([1.0, 2, 3]), order="leaves")
+    assert sorted(np.diag(ax.images[0].get_array())) == [1, 2, 3]
+
+
+def test_data_frames_bring_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.eye(3), index=list("xyz"), columns=list("xyz"))
+    assert y_names(plot_gram(frame)) == ["x", "y", "z"]
+    assert plot_gram(frame).get_xlabel() == "3 rankings"
 
 
 def bars(collection):
@@ -100,6 +142,10 @@ def test_weights_are_the_heights_of_bars():
         (lambda: plot_gram([["a"]]), TypeError, "K has dtype"),
         (lambda: plot_gram(torch.ones(2, 2, dtype=torch.complex64)), TypeError, "expected real numbers"),
         (lambda: plot_gram(np.eye(3), [0, 1]), ValueError, r"labels has shape \(2,\)"),
+        (lambda: plot_gram(np.eye(2), names=["a"]), ValueError, "names has 1 names; K has 2 rows"),
+        (lambda: plot_gram(np.eye(2), names="ab"), TypeError, "names='ab' is one name"),
+        (lambda: plot_gram(np.eye(2), order="best"), ValueError, "order='best' is unknown"),
+        (lambda: plot_gram(np.full((2, 2), np.nan), order="leaves"), ValueError, "no place in a dendrogram"),
         (lambda: plot_gram(np.eye(2), [0, np.nan]), ValueError, "labels has NaN for row 1"),
         (lambda: plot_silhouette([[0.1]], [0]), ValueError, "expected 1 dimension"),
         (lambda: plot_silhouette([], []), ValueError, "nothing to draw"),

@@ -7,6 +7,8 @@ import torch
 import torchrank
 from torchrank.plots import plot_curves, plot_search
 
+BAND = "± 1 standard error"
+
 
 def band(ax, number=0):
     """Lower and upper end of a band at every setting."""
@@ -25,7 +27,8 @@ def test_curves_have_bands_and_a_logarithmic_axis():
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), [0.5, 0.6, 0.7])
     assert len(ax.collections) == 1
     np.testing.assert_allclose(band(ax), [[0.4, 0.6], [0.5, 0.7], [0.6, 0.8]])
-    assert legend(ax) == ["one", "two"]
+    assert legend(ax) == ["one", "two", BAND]
+    assert plot_curves([1, 2], {"": [1, 2]}).get_legend() is None
 
 
 def test_repetitions_give_means_and_standard_errors():
@@ -52,7 +55,8 @@ def test_a_search_over_two_settings():
     splits = np.array([results[f"split{fold}_test_score"] for fold in range(3)])
     for given in (search, results):
         ax = plot_search(given, "kernel__window")
-        assert (ax.get_xscale(), ax.get_xlabel(), legend(ax)) == ("log", "kernel__window", ["C=0.1", "C=10.0"])
+        assert (ax.get_xscale(), ax.get_xlabel()) == ("log", "window")
+        assert legend(ax) == ["C=0.1", "C=10.0", "chosen", BAND]
         for line, C in zip(ax.lines, (0.1, 10.0), strict=False):
             own = results["param_C"] == C
             np.testing.assert_array_equal(line.get_xdata(), [0.1, 1, 10])
@@ -83,10 +87,19 @@ def test_words_and_settings_that_belong_to_one_grid_only():
     ax = plot_search(search, "kernel", ylabel="accuracy")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["linear", "rbf", "sigmoid"]
     assert (ax.get_xscale(), ax.get_ylabel()) == ("linear", "accuracy")
-    assert legend(ax) == ["without gamma", "gamma=1.0", "gamma=2.0"]
+    assert legend(ax) == ["without gamma", "gamma=1.0", "gamma=2.0", "chosen", BAND]
     ax = plot_search(search, "gamma")
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2])
     assert len(ax.lines) == 3
+
+
+def test_steps_are_named_where_settings_are_told_apart_by_them():
+    results = {"params": [{}, {}], "mean_test_score": [0.5, 0.6], "rank_test_score": [2, 1]}
+    values = np.ma.array([1.0, 10.0])
+    ax = plot_search(results | {"param_svc__C": values, "param_knn__k": values}, "svc__C")
+    assert (ax.get_xlabel(), legend(ax)) == ("C", ["k=1.0", "k=10.0", "chosen"])
+    ax = plot_search(results | {"param_svc__C": values, "param_linear__C": values}, "svc__C")
+    assert (ax.get_xlabel(), legend(ax)) == ("svc__C", ["linear__C=1.0", "linear__C=10.0", "chosen"])
 
 
 def test_conditional_ranking_by_regularization():

@@ -8,6 +8,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import torchrank
+from tests.plots.reading import overlapping
 from torchrank.plots import plot_map, plot_permutohedron
 from torchrank.plots.maps import principal_points
 
@@ -68,14 +69,22 @@ def test_a_map_shows_clusters_and_weights():
 
 def test_names_do_not_cover_each_other():
     ax = plot_map(torchrank.kendall_gram(ALL), names=[f"ranking {number}" for number in range(24)])
-    ax.figure.draw_without_rendering()
     assert 5 <= len(ax.texts) <= 24
-    middles = [text.get_window_extent().get_points().mean(axis=0) for text in ax.texts]
-    letters = min(text.get_window_extent().height for text in ax.texts)
-    for index, middle in enumerate(middles):
-        for other in middles[:index]:
-            across, up = np.abs(middle - other)
-            assert up > 0.7 * letters or across > 5 * letters
+    assert not overlapping(ax.texts)
+
+
+def test_the_largest_points_are_named_and_names_that_begin_alike_differ():
+    weights = 1.0 + np.arange(24) % 12
+    names = [f"Groupement d'intérêt économique {number}" for number in range(24)]
+    ax = plot_map(torchrank.kendall_gram(ALL), weights=weights, names=names)
+    written = [text.get_text() for text in ax.texts]
+    assert len(set(written)) == len(written)
+    ends = {text.rpartition(" ")[2] for text in written}
+    assert {str(row) for row in np.flatnonzero(weights >= 9)} <= ends
+    assert not overlapping(ax.texts)
+    places = plot_map(torchrank.kendall_gram(ALL), weights=weights).collections[0].get_offsets()
+    for text in ax.texts:
+        np.testing.assert_allclose(text.xy, places[int(text.get_text().rpartition(" ")[2])])
 
 
 @pytest.mark.parametrize(("n", "edges"), [(3, 6), (4, 36)])
@@ -96,13 +105,16 @@ def test_corners_are_rankings_and_edges_exchange_neighbors(n, edges):
 
 def test_the_back_of_the_solid_is_what_its_front_hides():
     ax = plot_permutohedron(ALL)
-    corners = np.array(list(permutations(range(1, 5))), dtype=float) - 2.5
-    flat = np.array([text.xy for text in ax.texts])
+    texts = {text.get_text(): text for text in ax.texts}
+    orders = list(permutations("0123"))
+    corners = np.array([[order.index(item) + 1 for item in "0123"] for order in orders]) - 2.5
+    texts = [texts["".join(order)] for order in orders]
+    flat = np.array([text.xy for text in texts])
     right, up = np.linalg.lstsq(corners, flat, rcond=None)[0].T
     view = np.array([right, up, np.full(4, 0.5)])
     np.testing.assert_allclose(view @ view.T, np.eye(3), atol=1e-9)
     outline = len(ConvexHull(flat).vertices)  # what is not on the outline is half in front and half behind
-    hidden = np.array([text.get_color() != "black" for text in ax.texts])
+    hidden = np.array([text.get_color() != "black" for text in texts])
     assert hidden.sum() == (24 - outline) / 2
     assert sum(line.get_linestyle() == "--" for line in ax.lines) == (36 - outline) / 2
     inside = np.delete(np.arange(24), ConvexHull(flat).vertices)

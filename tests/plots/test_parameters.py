@@ -28,7 +28,7 @@ def intervals(ax, series=0):
 
 
 def test_arrays_are_sorted_and_have_normal_intervals():
-    ax = plot_parameters([0.0, 2, 1], [0.1, 0.2, 0.3], names="abc")
+    ax = plot_parameters([0.0, 2, 1], [0.1, 0.2, 0.3], names=list("abc"))
     assert y_names(ax) == ["b", "c", "a"]
     np.testing.assert_array_equal(points(ax), [2, 1, 0])
     half = HALF * np.array([0.2, 0.3, 0.1])
@@ -68,7 +68,7 @@ def test_mixtures_and_their_estimators_are_taken_as_they_are():
     for fitted in (estimator, estimator.model_):
         np.testing.assert_allclose(points(plot_parameters(fitted)), np.sort(estimator.lam_)[::-1])
     model = torchrank.MMPL(2, 4, 3)
-    ax = plot_parameters(model, names="abcd")
+    ax = plot_parameters(model, names=list("abcd"))
     logits = model.logits.detach().numpy()
     logits = logits - logits.mean(axis=1, keepdims=True)
     order = np.argsort(-logits.mean(axis=0), kind="stable")

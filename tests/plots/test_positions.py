@@ -22,9 +22,27 @@ def test_positions_are_counted_by_hand():
     np.testing.assert_allclose(shares, [[0.5, 0.25, 0.25], [0.5, 0, 0.5], [0, 0.75, 0.25]])
 
 
-def test_unranked_items_have_no_position():
-    shares = shown(plot_positions(np.array([[2.0, 1, np.nan]]), missing="topk"))[1]
-    np.testing.assert_array_equal(shares, [[1, 0, 0], [0, 1, 0], [0, 0, 0]])
+def test_what_is_not_ranked_is_said_and_rows_add_up():
+    X = np.array([[2.0, 1, np.nan, np.nan], [1, np.nan, np.nan, 2], [1, np.nan, np.nan, np.nan]])
+    ax = plot_positions(X, weights=[1, 2, 1], missing="topk")
+    names, shares = shown(ax)
+    assert names == ["0", "3", "1", "2"]
+    np.testing.assert_allclose(shares, [[0.5, 0.5], [0.5, 0], [0, 0.25], [0, 0]])  # nobody has a third position
+    unranked = np.asarray(ax.images[1].get_array())
+    np.testing.assert_allclose(unranked, [[0], [0.5], [0.75], [1]])
+    np.testing.assert_allclose(shares.sum(axis=1) + unranked[:, 0], 1)
+    assert [label.get_text() for label in ax.get_xticklabels(minor=True)] == ["not\nranked"]
+    assert {"75", "100"} <= {text.get_text() for text in ax.texts}
+    left, right = ax.images[1].get_extent()[:2]
+    assert 1.5 < left < right
+    assert len(plot_positions(THREE).images) == 1
+
+
+def test_all_panels_have_the_column_of_what_is_not_ranked():
+    X = np.array([[3.0, 2, 1], [1, np.nan, np.nan]])
+    axes = plot_cluster_positions(X, [0, 1], missing="topk")
+    assert [np.asarray(ax.images[1].get_array()).ravel().tolist() for ax in axes] == [[0, 0, 0], [0, 1, 1]]
+    assert {ax.images[0].get_array().shape for ax in axes} == {(3, 3)}
 
 
 def test_what_unranked_items_mean_is_said_for_each_ranking_and_cut_by_cluster():

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from torchrank.rankings.arrays import as_tensor, refuse_masks, to_numpy
-from torchrank.rankings.names import check_same_names, check_same_rows, columns_of, index_of
+from torchrank.rankings.names import check_same_names, check_same_rows, columns_of, index_of, refuse_one_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,7 @@ class RankingData:
 
     Raises:
         ValueError: rows or columns of which there are different numbers.
+        TypeError: one name in place of a list of names.
     """
 
     scores: Any
@@ -48,6 +49,8 @@ class RankingData:
     notes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in ("items", "rankers", "feature_names", "class_names"):
+            refuse_one_name(getattr(self, name), name)
         for name in ("scores", "weights", "features", "classes"):
             refuse_masks(getattr(self, name), name)
         if self.scores.ndim != 2:

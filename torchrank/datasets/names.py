@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from torchrank.rankings.names import refuse_one_name
+
 _EXACT = 2**53  # from here on floats no longer tell neighboring integers apart
 
 
@@ -34,7 +36,8 @@ def whole(entry: Any) -> Any:
 
 
 def each_once(items: Iterable[Any]) -> tuple[str, ...]:
-    """Names as text; ``ValueError`` where one of them comes twice."""
+    """Names as text; ``ValueError`` where one of them comes twice, ``TypeError`` for one text in place of names."""
+    refuse_one_name(items, "items")
     names = tuple(map(str, items))
     name, times = Counter(names).most_common(1)[0] if names else ("", 0)
     if times > 1:

@@ -10,7 +10,7 @@ import numpy as np
 from torchrank.datasets.ballot_notation import refuse_other_ballots
 from torchrank.datasets.data import RankingData, weights_of
 from torchrank.datasets.names import each_once, is_absent, sorted_names
-from torchrank.rankings.names import check_same_rows, index_of
+from torchrank.rankings.names import check_same_rows, index_of, refuse_one_name
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import Scores, as_scores
 
@@ -68,6 +68,7 @@ def from_ranking_strings(
     for number, text in enumerate(strings):
         if not isinstance(text, str):
             raise TypeError(f"strings[{number}] is {text!r}; expected a string such as L2>L1>L3")
+    refuse_one_name(items, "items")
     known = frozenset(() if items is None else items)
     split = [_weighted(number, text, known) for number, text in enumerate(strings)]
     if weights is None:
@@ -158,6 +159,7 @@ def to_ranking_strings(Y: Scores | RankingData, items: Sequence[str] | None = No
     if scores.ndim != 2:
         raise ValueError(f"Y has shape {tuple(scores.shape)}; expected one matrix (N, L)")
     L = scores.shape[1]
+    refuse_one_name(items, "items")
     names = tuple(f"L{label}" for label in range(1, L + 1)) if items is None else tuple(items)
     _check_names(names, L)
     ranks = dense_ranks(sortable(scores))[0].cpu().numpy()

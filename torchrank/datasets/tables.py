@@ -14,7 +14,7 @@ from torchrank.datasets.matrices import scores_of
 from torchrank.datasets.order_tables import scores_of_orders
 from torchrank.datasets.ranking_strings import from_ranking_strings, unmarked
 from torchrank.rankings.arrays import refuse_masks
-from torchrank.rankings.names import check_same_rows
+from torchrank.rankings.names import check_same_rows, refuse_one_name
 from torchrank.rankings.validate import as_marks
 
 
@@ -78,6 +78,7 @@ def ranking_data(
     """
     layout, marks = layout_of(form, ballot, Long(user, item, score, time), gaps, sparse), as_marks(unranked)
     refuse_masks(table, "table")
+    refuse_one_name(items, "items")
     if not hasattr(table, "iloc"):
         columns = {"user": user, "ballot": ballot, "weights": weights, "rankers": rankers, "features": features}
         for name, value in columns.items():

@@ -18,13 +18,15 @@ def explaining_memory(body: Callable[..., Result]) -> Callable[..., Result]:
             return body(*args)
         except (RuntimeError, MemoryError) as error:
             known = isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "allocate" in str(error)
-            if not known or "compute the matrix in blocks" in str(error):
+            if not known or "f(X, Y[start:stop])" in str(error):
                 raise
             sides = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.ndim == 3]
             b, m, m2 = sides[0].shape[0], sides[0].shape[1], sides[-1].shape[1]
             raise torch.OutOfMemoryError(
                 f"no memory on {sides[0].device} for a matrix of {m} x {m2} rankings ({b} batches, "
-                f"{8 * b * m * m2 / 2**30:.1f} GiB in float64): compute it in blocks, f(X, Y[start:stop])"
+                f"{8 * b * m * m2 / 2**30:.1f} GiB in float64): pass out=, a file or an array on "
+                "disk, where the function has it, or compute blocks, f(X, Y[start:stop]); kendall_neighbors and "
+                "kendall_graph keep the nearest pairs alone"
             ) from error
 
     return explained

@@ -1,4 +1,4 @@
-"""What all pictures share: axes, colors, legends, and inputs as arrays."""
+"""What all pictures share: axes, colors, and inputs as arrays."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,10 +8,12 @@ import torch
 from torch import Tensor
 
 from torchrank.datasets.data import RankingData
+from torchrank.plots.text import as_names
 from torchrank.rankings.arrays import as_tensor, to_numpy
+from torchrank.rankings.convert import to_positions
 from torchrank.rankings.missing import Meaning, Missing, meaning_of, refuse_batches
 from torchrank.rankings.prepared import said_of
-from torchrank.rankings.validate import as_scores, as_weights
+from torchrank.rankings.validate import as_scores, as_weights, check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, told apart with any kind of color vision.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_LONGEST_NAME = 24
 
 
 class Groups(NamedTuple):
@@ -72,19 +73,6 @@ def new_axes(rows: int, columns: int, size: tuple[float, float]) -> np.ndarray:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("pictures need matplotlib: pip install matplotlib") from error
     return plt.subplots(rows, columns, figsize=size, layout="compressed", squeeze=False)[1]
-
-
-def legend_beside(ax: "Axes") -> None:
-    """Put the legend where it hides nothing: beside the axes, if the figure makes room for it."""
-    from matplotlib.collections import PathCollection
-
-    if ax.figure.get_layout_engine() is None:
-        legend = ax.legend()
-    else:
-        legend = ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    for handle in legend.legend_handles:
-        if isinstance(handle, PathCollection):  # of scattered points, whose areas mean something else
-            handle.set_sizes([40.0])
 
 
 def as_array(values: Any, name: str, *dims: int) -> np.ndarray:
@@ -152,13 +140,17 @@ def as_rankings(
     return CountedRankings(to_numpy(scores.to(torch.float64)), to_numpy(counts), names, meaning)
 
 
-def as_names(names: "Sequence[str] | None", n: int, argument: str, there: str) -> tuple[str, ...]:
-    """The n names as text, those beyond 24 letters cut; numbers from 0 on for None.
+def positions_of(rankings: CountedRankings) -> np.ndarray:
+    """``(m, n)`` positions, 1 for the best; tied items share their mean, as unranked ones with "topk" at the end.
 
     Raises:
-        ValueError: another number of names.
+        ValueError: unranked items that mean something else.
     """
-    words = tuple(map(str, range(n) if names is None else names))
-    if len(words) != n:
-        raise ValueError(f"{argument} has {len(words)} names; {there.format(n=n)}")
-    return tuple(word if len(word) <= _LONGEST_NAME else word[: _LONGEST_NAME - 1] + "…" for word in words)
+    word = rankings.meaning.word
+    check_choice(word, "missing", ("raise", "topk"))
+    unranked = np.isnan(rankings.scores)
+    if word == "raise" and unranked.any():
+        row, item = np.argwhere(unranked)[0]
+        raise ValueError(f"X has NaN (an unranked item) at row {row}, item {item}; pass missing='topk' if it is below")
+    last = (len(rankings.items) + 1 + (~unranked).sum(axis=1)) / 2
+    return np.where(unranked, last[:, None], np.asarray(to_positions(rankings.scores)))

@@ -1,13 +1,16 @@
 """Clusters of rankings: Gram matrices in cluster order, and silhouettes."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from torchrank.plots.axes import as_array, as_groups, as_square, axes_or_new, style
+from torchrank.plots.text import Ticks, apart, as_names, wrap_label, write_ticks
 from torchrank.rankings.arrays import from_array
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.validate import as_weights
+from torchrank.rankings.names import index_of
+from torchrank.rankings.validate import as_weights, check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,47 +20,130 @@ _CLOSEST = 0.035  # of the axis: names of clusters nearer to the one before are 
 
 
 @isolated
-def plot_gram(K: Any, labels: Any = None, *, ax: "Axes | None" = None) -> "Axes":
+def plot_gram(
+    K: Any,
+    labels: Any = None,
+    *,
+    names: "Sequence[str] | None" = None,
+    order: str = "given",
+    rows: str = "rankings",
+    ax: "Axes | None" = None,
+) -> "Axes":
     """Draw a Gram matrix as a heat map, rows and columns in the order of their clusters.
 
     Args:
-        K: ``(m, m)`` kernel values; NaN is gray. Lighter means larger, and the scale is that of the values off the
-            diagonal, which would leave no contrast to the others. Above 1,000 rankings cells are means of blocks.
-        labels: ``(m,)`` clusters; white lines part them. None keeps the order.
+        K: ``(m, m)`` kernel values; NaN is gray. The scale is that of the values off the diagonal, which would leave no
+            contrast to the others. Where these are of both signs, 0 is white, red means positive and blue negative;
+            else lighter means larger. Above 1,000 rankings cells are means of blocks.
+        labels: ``(m,)`` clusters; lines part them. None is one cluster.
+        names: of the m rows, as many as there is room for; a data frame brings its own.
+        order: of the rows of a cluster: "given", or "leaves", those of a dendrogram, which is drawn above the matrix:
+            average linkage of the distances between feature vectors, with the order of leaves in which neighbors are
+            most alike (Bar-Joseph, Gifford and Jaakkola, Bioinformatics 17, 2001, by SciPy).
+        rows: what they are, such as "samples", for the label of the axis.
         ax: axes to draw into.
 
     Returns:
         The axes.
 
     Raises:
-        ValueError: not a square matrix, no rows, or another number of labels.
+        ValueError: not a square matrix, no rows, another number of labels or names, an unknown order, or with "leaves"
+            a matrix that is not finite.
     """
     gram = as_square(K)
-    groups = as_groups(labels, len(gram))
-    ax = axes_or_new(ax, (5.2, 4.2))
-    order = np.argsort(groups.codes, kind="stable")
-    step = -(-len(gram) // _MOST_CELLS)
-    cells = _block_means(gram[np.ix_(order, order)], step)
-    (low, high), end = _limits(cells), len(cells) * step - 0.5
-    image = ax.imshow(cells, cmap="cividis", vmin=low, vmax=high, extent=(-0.5, end, end, -0.5))
-    ax.set(xlim=(-0.5, len(gram) - 0.5), ylim=(len(gram) - 0.5, -0.5))
+    m = len(gram)
+    groups = as_groups(labels, m)
+    check_choice(order, "order", ("given", "leaves"))
+    names = index_of(K) if names is None else names
+    words = None if names is None else as_names(names, m, "names", "K has {n} rows")
+    if order == "leaves" and not np.isfinite(gram).all():
+        raise ValueError("K has values that are not finite, which have no place in a dendrogram; pass order='given'")
+    trees = (
+        [dendrogram_of(gram, np.flatnonzero(groups.own(code))) for code in range(len(groups.names))]
+        if order == "leaves"
+        else []
+    )
+    side = 4.2 if words is None else max(4.2, min(10.0, 1.2 + 0.1 * m))  # inches
+    ax = axes_or_new(ax, (side + 1.0 + 0.8 * (words is not None), side))
+    ranks = np.concatenate([tree.leaves for tree in trees]) if trees else np.argsort(groups.codes, kind="stable")
+    step = -(-m // _MOST_CELLS)
+    cells = _block_means(gram[np.ix_(ranks, ranks)], step)
+    (low, high), edge = _limits(cells), len(cells) * step - 0.5
+    signed = low < 0 < high
+    if signed:
+        low, high = -max(-low, high), max(-low, high)
+    extent = (-0.5, edge, edge, -0.5)
+    image = ax.imshow(cells, cmap="RdBu_r" if signed else "cividis", vmin=low, vmax=high, extent=extent)
+    ax.set(xlim=(-0.5, m - 0.5), ylim=(m - 0.5, -0.5))
     ax.set_facecolor("0.75")  # shows where there is no number
     ends = np.cumsum(np.bincount(groups.codes))
     for end in ends[:-1]:
-        ax.axhline(end - 0.5, color="white", linewidth=1)
-        ax.axvline(end - 0.5, color="white", linewidth=1)
+        ax.axhline(end - 0.5, color="black" if signed else "white", linewidth=1)
+        ax.axvline(end - 0.5, color="black" if signed else "white", linewidth=1)
     beyond = bool(np.nanmax(cells, initial=-np.inf) > high)
-    ax.figure.colorbar(image, ax=ax, label="kernel", extend="max" if beyond else "neither")
-    if labels is None:
-        ax.set(xlabel="ranking", ylabel="ranking")
+    _color_bar(ax, image, "max" if beyond else "neither")
+    if trees:
+        _draw_trees(ax, trees, ends)
+    if labels is None and words is None:
+        ax.set(xlabel=rows, ylabel=rows)
         ax.locator_params(integer=True)
-    else:
-        middles = (np.append(0, ends[:-1]) + ends - 1) / 2
-        shown = _apart(middles, _CLOSEST * len(gram))
-        ax.set_yticks(middles[shown], [groups.names[group] for group in shown])
-        ax.set_xticks([])
-        ax.set_xlabel(f"{len(gram)} rankings, by cluster")
+        return ax
+    ax.set_xlabel(f"{m} {rows}" if labels is None else f"{m} {rows}, by cluster")
+    middles = (np.append(0, ends[:-1]) + ends - 1) / 2
+    shown = apart(middles, _CLOSEST * m)
+    ax.set_xticks([])
+    if words is None:
+        write_ticks(Ticks(ax, y=(middles[shown], [groups.names[group] for group in shown])))
+        return ax
+    clusters = None if labels is None else (middles[shown], [groups.names[group] for group in shown])
+    write_ticks(Ticks(ax, clusters, (range(m), [words[row] for row in ranks])))
     return ax
+
+
+def _color_bar(ax: "Axes", image: Any, extend: str) -> None:
+    """Beside the matrix and as high; where the figure makes no room, in a part of the axes'."""
+    if ax.figure.get_layout_engine() is None:
+        ax.figure.colorbar(image, ax=ax, label="kernel", extend=extend)
+    else:
+        ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.05, 1.0)), label="kernel", extend=extend)
+
+
+class Tree(NamedTuple):
+    """A dendrogram of the rows of a cluster."""
+
+    leaves: np.ndarray  # (m,) the rows, in the order of leaves
+    lines: np.ndarray  # (m - 1, 4, 2) corners of each join: place, where the first leaf has 0, and height
+
+
+def dendrogram_of(gram: np.ndarray, own: np.ndarray) -> Tree:
+    """Average linkage of some rows by their distances as feature vectors, with the best order of leaves."""
+    from scipy.cluster.hierarchy import dendrogram, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(own) < 2:
+        return Tree(own, np.empty((0, 4, 2)))
+    part = gram[np.ix_(own, own)]
+    lengths = np.diag(part)
+    squares = np.maximum(lengths + lengths[:, None] - part - part.T, 0)
+    np.fill_diagonal(squares, 0)
+    distances = np.sqrt((squares + squares.T) / 2)
+    joins = linkage(squareform(distances, checks=False), "average", optimal_ordering=True)
+    drawn = dendrogram(joins, no_plot=True)
+    across = (np.array(drawn["icoord"]) - 5) / 10  # SciPy puts leaves at 5, 15, ...
+    return Tree(own[drawn["leaves"]], np.stack([across, np.array(drawn["dcoord"])], axis=2))
+
+
+def _draw_trees(ax: "Axes", trees: list[Tree], ends: np.ndarray) -> None:
+    """Dendrograms of the clusters above the matrix, in one scale of heights."""
+    from matplotlib.collections import LineCollection
+
+    above = ax.inset_axes((0.0, 1.01, 1.0, 0.14), sharex=ax)
+    top = max((float(tree.lines[..., 1].max(initial=0)) for tree in trees), default=0.0) or 1.0
+    starts = np.append(0, ends[:-1])
+    lines = np.concatenate([tree.lines + np.array([start, 0]) for tree, start in zip(trees, starts, strict=True)])
+    above.add_collection(LineCollection(list(lines), colors="0.3", linewidths=0.7))
+    above.set_ylim(0, 1.05 * top)
+    above.set_axis_off()
 
 
 def _block_means(gram: np.ndarray, step: int) -> np.ndarray:
@@ -77,15 +163,6 @@ def _limits(gram: np.ndarray) -> tuple[float, float]:
         if len(finite) and finite.min() < finite.max():
             return float(finite.min()), float(finite.max())
     return (float(finite[0]) - 0.5, float(finite[0]) + 0.5) if len(finite) else (0.0, 1.0)
-
-
-def _apart(places: np.ndarray, least: float) -> list[int]:
-    """Which of the sorted places to keep so that all are so far from each other."""
-    kept: list[int] = []
-    for index, place in enumerate(places):
-        if not kept or place - places[kept[-1]] >= least:
-            kept.append(index)
-    return kept
 
 
 @isolated
@@ -121,10 +198,10 @@ def plot_silhouette(widths: Any, labels: Any, *, weights: Any = None, ax: "Axes 
         middles.append((edges[0] + edges[-1]) / 2)
         start = edges[-1] + gap
     names = [f"{name} ({counts[groups.own(code)].sum():g})" for code, name in enumerate(groups.names)]
-    ax.set_yticks(middles, names)
     ax.set_ylim(start, -gap)
     mean = float(values @ counts / counts.sum())
     ax.axvline(0, color="black", linewidth=0.8)
     ax.axvline(mean, color="black", linestyle="--", linewidth=1)
-    ax.set_xlabel(f"silhouette width (dashed: mean {mean:.2f})")
+    write_ticks(Ticks(ax, y=(middles, names)))
+    wrap_label(ax, ["silhouette width", f"dashed: mean {mean:.2f}"])
     return ax

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from torchrank.plots.axes import PALETTE, as_array, axes_or_new, legend_beside, style
+from torchrank.plots.axes import PALETTE, as_array, axes_or_new, style
+from torchrank.plots.text import Ticks, fit_label, legend_beside, shortened, write_ticks
 from torchrank.rankings.isolation import isolated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+_LONGEST_LINE = 40  # letters of the settings of a line
 
 
 @isolated
@@ -29,7 +31,7 @@ def plot_curves(
         x: ``(t,)`` settings, in any order.
         curves: name to ``(t,)`` values, or ``(r, t)`` values of r repetitions, of which the mean is drawn.
         errors: name to ``(t,)`` standard errors, drawn as a band of one on either side; those of means over repetitions
-            are found from these.
+            are found from these. The legend says what the band is.
         xlabel: what was varied.
         ylabel: what was measured.
         log: whether the settings are spread over orders of magnitude.
@@ -61,7 +63,7 @@ def plot_curves(
     for number, (name, (mean, error)) in enumerate(lines.items()):
         color, marker = style(number)
         every = -(-len(settings) // 25)  # more markers would hide the line
-        line = {"color": color, "marker": marker, "markersize": 4, "markevery": every, "linestyle": _dashes(number)}
+        line = {"color": color, "marker": marker, "markersize": 4, "markevery": every, "linestyle": dashes(number)}
         ax.plot(settings[order], mean[order], label=name, **line)
         if error is not None:
             low, high = (mean - error)[order], (mean + error)[order]
@@ -71,12 +73,21 @@ def plot_curves(
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.grid(color="0.9")
     ax.set_axisbelow(True)
-    if len(curves) > 1:
-        legend_beside(ax)
+    band = [_band()] if any(error is not None for _, error in lines.values()) else []
+    if len(curves) > 1 or band:
+        legend_beside(ax, *band)
+    fit_label(ax)
     return ax
 
 
-def _dashes(number: int) -> str:
+def _band() -> Any:
+    """What stands for a band in a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor="0.6", alpha=0.5, label="± 1 standard error")
+
+
+def dashes(number: int) -> str:
     """Solid for the first lines, others where colors come again."""
     return ("-", "--", ":", "-.")[number // len(PALETTE) % 4]
 
@@ -109,8 +120,9 @@ def plot_search(
 ) -> "Axes":
     """Draw what a search over settings found: the mean over folds against one setting, a line for the others' values.
 
-    Bands are one standard error of the mean over the folds on either side; a star is what was chosen. The axis is
-    logarithmic where settings are positive and the largest is at least ten times the least.
+    Bands are one standard error of the mean over the folds on either side; a star is what was chosen; the legend says
+    so. The axis is logarithmic where settings are positive and the largest is at least ten times the least. Settings
+    of the steps of a pipeline lose the names of the steps, "svc__C" becomes "C", where they differ without.
 
     Args:
         search: a fitted ``GridSearchCV`` or another search of scikit-learn, its ``cv_results_``, or a fitted
@@ -147,7 +159,8 @@ def plot_search(
     if f"mean_test_{metric}" not in results:
         known = [key.removeprefix("mean_test_") for key in results if key.startswith("mean_test_")]
         raise ValueError(f"metric={metric!r} is unknown; choose one of {', '.join(known)}")
-    names = _line_names(results, [name for name in varied if name != param])
+    words = _without_steps(varied)
+    names = _line_names(results, [name for name in varied if name != param], words)
     used = [row for row, value in enumerate(results[f"param_{param}"]) if value is not np.ma.masked]
     values = {row: results[f"param_{param}"][row] for row in used}
     numbers = all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in values.values())
@@ -159,21 +172,32 @@ def plot_search(
     curves = {name: np.full((max(1, len(folds)), len(ticks)), np.nan) for name in lines}
     for row in used:
         curves[names[row]][:, place[row]] = folds[:, row] if len(folds) else results[f"mean_test_{metric}"][row]
-    words = ylabel or f"{metric}, mean over folds"
-    ax = plot_curves(x, curves, xlabel=param, ylabel=words, log=numbers and _wide(x), ax=ax)
+    measured = ylabel or f"{metric}, mean over folds"
+    ax = plot_curves(x, curves, xlabel=words[param], ylabel=measured, log=numbers and _wide(x), ax=ax)
     if not numbers:
-        ax.set_xticks(x, ticks)
+        write_ticks(Ticks(ax, x=(x, [str(tick) for tick in ticks])))
     rank = np.asarray(results[f"rank_test_{metric}"], dtype=np.float64)[used]
     best = used[int(rank.argmin())]
-    return _star(ax, float(x[place[best]]), float(results[f"mean_test_{metric}"][best]), lines.index(names[best]))
+    band = [_band()] if len(folds) > 1 else []
+    mean = float(results[f"mean_test_{metric}"][best])
+    return _star(ax, float(x[place[best]]), mean, lines.index(names[best]), *band)
 
 
-def _line_names(results: Mapping[str, Any], others: list[str]) -> list[str]:
+def _without_steps(varied: list[str]) -> dict[str, str]:
+    """Names of settings without the steps of the pipeline that have them, where these differ."""
+    last = [name.rpartition("__")[2] for name in varied]
+    return {name: end if last.count(end) == 1 else name for name, end in zip(varied, last, strict=True)}
+
+
+def _line_names(results: Mapping[str, Any], others: list[str], words: dict[str, str]) -> list[str]:
     """For every row of the results the values of the settings that are not on the axis."""
     rows = len(results["params"])
-    given = [[results[f"param_{name}"][row] for name in others] for row in range(rows)]
-    said = [", ".join(f"{n}={v}" for n, v in zip(others, row, strict=True) if v is not np.ma.masked) for row in given]
-    return [name or (f"without {', '.join(others)}" if others else "") for name in said]
+    said = []
+    for row in range(rows):
+        given = [(words[name], results[f"param_{name}"][row]) for name in others]
+        said.append(", ".join(f"{word}={value}" for word, value in given if value is not np.ma.masked))
+    without = f"without {', '.join(words[name] for name in others)}" if others else ""
+    return list(shortened([name or without for name in said], _LONGEST_LINE))
 
 
 def _is_fold(key: str, metric: str) -> bool:
@@ -185,6 +209,9 @@ def _wide(x: np.ndarray) -> bool:
     return bool(x.min() > 0 and x.max() >= 10 * x.min())
 
 
-def _star(ax: "Axes", x: float, y: float, number: int) -> "Axes":
-    ax.plot(x, y, "*", color=style(number)[0], markeredgecolor="black", markersize=14, zorder=3)
+def _star(ax: "Axes", x: float, y: float, number: int, *band: Any) -> "Axes":
+    look = {"color": style(number)[0], "markeredgecolor": "black", "markersize": 14, "zorder": 3, "linestyle": "none"}
+    ax.plot(x, y, marker="*", label="chosen", **look)
+    legend_beside(ax, *band)
+    fit_label(ax)
     return ax

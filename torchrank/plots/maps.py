@@ -6,7 +6,9 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
-from torchrank.plots.axes import as_groups, as_names, as_square, axes_or_new, legend_beside, style
+from torchrank.plots.axes import as_groups, as_square, axes_or_new, style
+from torchrank.plots.placing import write_names
+from torchrank.plots.text import as_names, lay_out, legend_beside
 from torchrank.rankings.arrays import from_array
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_weights
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LARGEST = 300.0  # area of the most frequent ranking, in points squared
+_COVERED = 0.15  # of the axes by points, at most
+_FARTHEST = 12  # of the largest points, whose names may be at a distance
 _DENSE = 500  # rankings up to which all of a matrix is decomposed; Lanczos iterations are quicker beyond
 
 
@@ -39,7 +43,8 @@ def plot_map(
         weights: ``(m,)``, how often each ranking was observed; the area of its point.
         neighbors: ``(m, m)``; points that are neighbors are joined. For total rankings ``kendall_distance(X) == 1``
             joins those that differ in the order of two adjacent items.
-        names: of the m rankings, written beside the points where there is room.
+        names: of the m rankings, written beside the points where there is room; with weights those of the largest
+            points are written at a distance if need be, and joined by a line. Those beyond 24 letters are cut.
         ax: axes to draw into.
 
     Returns:
@@ -69,13 +74,15 @@ def plot_map(
         for i, j in np.argwhere(np.triu(joined, 1)):
             ax.plot(*points[[i, j]].T, color="0.8", linewidth=0.8, zorder=0)
     areas = np.full(m, max(4.0, 30.0 * min(1.0, 500 / m))) if weights is None else areas_of(counts)
+    areas = areas * min(1.0, _COVERED * np.prod(ax.bbox.size) * lay_out(ax) ** 2 / areas.sum())
     scatter_groups(ax, points, groups.codes, areas, groups.names)
     ax.set(xlabel=f"component 1 ({share[0]:.0%})", ylabel=f"component 2 ({share[1]:.0%})")
     ax.set_aspect("equal", adjustable="datalim")
     if labels is not None:
         legend_beside(ax)
     if words is not None:
-        write_names(ax, points, words, areas)
+        most = np.argsort(-areas, kind="stable")
+        write_names(ax, points, words, radii_of(areas), order=most, far=0 if weights is None else _FARTHEST)
     return ax
 
 
@@ -112,6 +119,11 @@ def areas_of(counts: np.ndarray) -> np.ndarray:
     return _LARGEST * counts / counts.max()
 
 
+def radii_of(areas: np.ndarray) -> np.ndarray:
+    """Radii of points of these areas."""
+    return np.sqrt(areas / np.pi)
+
+
 def scatter_groups(
     ax: "Axes",
     points: np.ndarray,  # (m, 2)
@@ -136,23 +148,3 @@ def scatter_groups(
             alpha=0.85,
             label=names[code],
         )
-
-
-def write_names(ax: "Axes", points: np.ndarray, names: tuple[str, ...], areas: np.ndarray) -> None:
-    """Write names beside points, the largest first, on the first side that is free; with none, a name is left out."""
-    ax.figure.canvas.figure.draw_without_rendering()  # after which it is known where the points are
-    scale = 72 / ax.figure.dpi
-    places, window = ax.transData.transform(points) * scale, ax.bbox.get_points() * scale
-    radii = np.sqrt(areas / np.pi)
-    taken = np.column_stack([places - radii[:, None], places + radii[:, None]])  # left, bottom, right, top
-    for index in np.argsort(-areas, kind="stable"):
-        name, (x, y), away = names[index], places[index], radii[index] + 2
-        width, height = 4.6 * len(name), 8.0  # of letters of 7 points, about
-        for align, dx, dy in (("left", away, -3), ("right", -away, -3), ("center", 0, away), ("center", 0, -away - 8)):
-            left = x + dx - {"left": 0, "right": width, "center": width / 2}[align]
-            box = np.array([left, y + dy, left + width, y + dy + height])
-            inside = (box[:2] > window[0]).all() and (box[2:] < window[1]).all()
-            if inside and not ((box[:2] < taken[:, 2:]) & (taken[:, :2] < box[2:])).all(axis=1).any():
-                taken = np.vstack([taken, box])
-                ax.annotate(name, tuple(points[index]), (dx, dy), textcoords="offset points", ha=align, fontsize=7)
-                break

@@ -9,7 +9,8 @@ import numpy as np
 from torchrank.distributions import MallowsFit, PlackettLuceFit
 from torchrank.label_ranking.mm_pl import MMPL
 from torchrank.mixtures.mallows import MallowsMixture
-from torchrank.plots.axes import as_array, as_names, axes_or_new, legend_beside, style
+from torchrank.plots.axes import as_array, axes_or_new, style
+from torchrank.plots.text import Ticks, as_names, legend_beside, write_ticks
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_finite
 
@@ -77,7 +78,6 @@ def plot_parameters(
     for number, (name, one) in enumerate(series.items()):
         height = np.arange(n) + (number - (len(series) - 1) / 2) * 0.7 / len(series)
         _draw(ax, one, order, height, quantile, number, name)
-    ax.set_yticks(range(n), [words[index] for index in order])
     ax.set_ylim(n - 0.5, -0.5)
     ax.grid(axis="x", color="0.9")
     ax.set_axisbelow(True)
@@ -89,6 +89,7 @@ def plot_parameters(
         ax.grid(axis="y", which="minor", color="0.9")
         ax.tick_params(axis="y", which="minor", length=0)
         legend_beside(ax)
+    write_ticks(Ticks(ax, y=(range(n), [words[index] for index in order])))
     return ax
 
 

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from torchrank.plots.axes import as_groups, as_rankings, axes_or_new, legend_beside
-from torchrank.plots.maps import areas_of, scatter_groups
-from torchrank.rankings.convert import to_positions
+from torchrank.plots.axes import as_groups, as_rankings, axes_or_new, positions_of
+from torchrank.plots.maps import areas_of, radii_of, scatter_groups
+from torchrank.plots.placing import write_names
+from torchrank.plots.text import lay_out, legend_beside, wrap_label
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.validate import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Orthonormal directions to the right, upwards and towards the reader, for three items and for four. Those for four look
-# at the solid from where no two corners coincide.
-_TILT, _TURN = 0.35, 0.79
+# at the solid from where the nearest two corners are farthest from each other.
+_TILT, _TURN = 0.44, 0.79
+_NAMES = 32.0  # points around the solid, for the names of its corners
 
 
 @isolated
@@ -54,37 +55,34 @@ def plot_permutohedron(
     Raises:
         ValueError: another number of items, unranked items with ``missing="raise"``, shapes that do not fit.
     """
-    scores, counts, names, meaning = as_rankings(X, weights, items, missing)
-    check_choice(meaning.word, "missing", ("raise", "topk"))
-    m, n = scores.shape
+    rankings = as_rankings(X, weights, items, missing)
+    names, counts = rankings.items, rankings.weights
+    m, n = rankings.scores.shape
     if n not in (3, 4):
         raise ValueError(f"X ranks {n} items; of more than 4 draw plot_map(kendall_gram(X)), of 2 there is one edge")
-    groups = as_groups(labels, m)
-    unranked = np.isnan(scores)
-    if meaning.word == "raise" and unranked.any():
-        row, item = np.argwhere(unranked)[0]
-        raise ValueError(f"X has NaN (an unranked item) at row {row}, item {item}; pass missing='topk' if it is below")
-    positions = np.asarray(to_positions(scores))
-    last = (n + 1 + (~unranked).sum(axis=1)) / 2
-    positions = np.where(unranked, last[:, None], positions)
+    groups, positions = as_groups(labels, m), positions_of(rankings)
     ax = axes_or_new(ax, (5.0, 5.0))
     corners = np.array(list(permutations(range(1, n + 1))), dtype=np.float64)
     view = _view(n)
     _draw_edges(ax, corners, view)
-    key = _write_corners(ax, corners, view, names)
     spots, spot = np.unique(np.column_stack([positions, groups.codes]), axis=0, return_inverse=True)
     votes = np.bincount(spot.reshape(m), counts)
     order = np.argsort(-votes, kind="stable")  # small points lie on large ones
     order = order[votes[order] > 0]
-    spots, votes = spots[order], votes[order]
-    scatter_groups(ax, spots[:, :n] @ view[:2].T, spots[:, n].astype(int), areas_of(votes), groups.names)
-    largest = f"largest point: {votes.max():g} of {votes.sum():g} rankings"
-    ax.set(xticks=[], yticks=[], xlabel=f"{key}\n{largest}" if key else largest)
+    spots, areas = spots[order], areas_of(votes[order])
+    flat = spots[:, :n] @ view[:2].T
+    scatter_groups(ax, flat, spots[:, n].astype(int), areas, groups.names)
+    ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.set_aspect("equal")
-    ax.margins(0.12)
+    letters, key = _letters(names)
+    largest = f"largest point: {votes.max():g} of {votes.sum():g} rankings"
+    wrap_label(ax, key, largest)
     if labels is not None:
         legend_beside(ax)
+        wrap_label(ax, key, largest)  # beside the legend there is less room
+    _leave_room(ax)
+    _write_corners(ax, corners, view, letters, flat, radii_of(areas))
     return ax
 
 
@@ -121,25 +119,35 @@ def _draw_edges(ax: "Axes", corners: np.ndarray, view: np.ndarray) -> None:
             ax.plot(*flat[[i, j]].T, color=line[0], linestyle=line[1], linewidth=line[2], zorder=0)
 
 
-def _write_corners(ax: "Axes", corners: np.ndarray, view: np.ndarray, names: tuple[str, ...]) -> str:
-    """Name corners by the order of the items, and return what the letters mean; empty where names are letters."""
+def _leave_room(ax: "Axes") -> None:
+    """Margins around the solid in which there is room for the names of its corners."""
+    unit = lay_out(ax)
+    least = min(ax.bbox.width, ax.bbox.height) * unit
+    ax.margins(min(1.0, _NAMES / max(least - 2 * _NAMES, _NAMES)))
+
+
+def _letters(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """A letter for each item, and what letters mean that are not the names."""
     letters = [name[:1] for name in names]
     if len(set(letters)) < len(names):
         letters = list("ABCD"[: len(names)])
-    seen, flat = _in_front(corners, view).T, corners @ view[:2].T
-    for corner, point, faces in zip(corners, flat, seen, strict=True):
-        word = "".join(letters[item] for item in np.argsort(corner))
-        front = bool(faces.any())
-        across, up = point / np.linalg.norm(point)
-        ax.annotate(
-            word,
-            point,
-            (9 * across, 12 * up),
-            textcoords="offset points",
-            ha="right" if across < -0.3 else "left" if across > 0.3 else "center",
-            va="center",
-            fontsize="x-small",
-            color="black" if front else "0.45",
-        )
-    meaning = [f"{letter} {name}" for letter, name in zip(letters, names, strict=True) if letter != name]
-    return ", ".join(meaning)
+    return letters, [f"{letter} {name}" for letter, name in zip(letters, names, strict=True) if letter != name]
+
+
+def _write_corners(
+    ax: "Axes",
+    corners: np.ndarray,
+    view: np.ndarray,
+    letters: list[str],
+    spots: np.ndarray,  # (k, 2) where there are points
+    radii: np.ndarray,  # (k,)
+) -> None:
+    """Name corners by the order of the items, those in front first, away from the middle and from the points."""
+    words = ["".join(letters[item] for item in np.argsort(corner)) for corner in corners]
+    front = np.asarray(_in_front(corners, view).any(axis=0))
+    flat = corners @ view[:2].T
+    near = np.linalg.norm(flat[:, None] - spots, axis=2) < 1e-6
+    reach = np.where(near, radii, 2.0).max(axis=1)
+    styles: list[dict[str, Any]] = [{"color": "black" if seen else "0.4"} for seen in front.tolist()]
+    order = np.lexsort([-np.linalg.norm(flat, axis=1), ~front])
+    write_names(ax, flat, words, reach, order=order, far=len(order), outwards=True, styles=styles)

@@ -2,13 +2,14 @@
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.rankings.forms import reader_of
 from torchrank.rankings.names import check_same_items, columns_of, index_of
 
 
@@ -106,7 +107,13 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
     if isinstance(values, (list, tuple)) and len(values) and all(isinstance(part, Tensor) for part in values):
         values = _stacked(values, name)
     if not isinstance(values, Tensor):
-        tensor = from_array(as_array(values, name, expected), name, expected, ordinal=ordinal)
+        if isinstance(values, (Mapping, Set, Iterator)):
+            raise TypeError(f"{name} is a {type(values).__name__}; expected {expected}{reader_of(values)}")
+        array = as_array(values, name, expected)
+        try:
+            tensor = from_array(array, name, expected, ordinal=ordinal)
+        except TypeError as error:
+            raise TypeError(f"{error}{reader_of(values)}") from None
         columns = columns_of(values)
         framed = columns is not None
         return tensor, Origin(True, index_of(values) if framed else None, None, columns, framed)

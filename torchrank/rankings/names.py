@@ -18,6 +18,12 @@ def columns_of(table: Any) -> Any:
     return getattr(table, "columns", None) if hasattr(table, "iloc") else None
 
 
+def refuse_one_name(names: Any, argument: str) -> None:
+    """Raise ``TypeError`` for a text where a list of names is expected, which would be taken letter by letter."""
+    if isinstance(names, (str, bytes)):
+        raise TypeError(f"{argument}={names!r} is one name; expected a list of names, such as [{names!r}]")
+
+
 def check_same_names(first: Any, second: Any, first_is: str, second_is: str, remedy: str) -> None:
     """Raise unless two axes have the same names in the same order, where both have some.
 

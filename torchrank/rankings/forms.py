@@ -1,0 +1,68 @@
+"""Which reader takes what came in place of scores, for messages."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+_READER = "torchrank.datasets.ranking_data"
+_MOST_SEEN = 20  # entries that tell what the others are
+
+
+def reader_of(values: Any) -> str:
+    """What to do with values that are no matrix of numbers, as the end of a message; empty where nothing is known."""
+    if isinstance(values, Mapping):
+        return "; it is a dictionary: pandas.DataFrame(it) makes columns of its lists, and ranking_data reads them"
+    if isinstance(values, Set):
+        return "; it is a set, which has no order: pass a list"
+    if isinstance(values, Iterator):
+        return "; it is an iterator, which is read once: pass list(it)"
+    columns = getattr(values, "columns", None) if hasattr(values, "iloc") else None
+    if columns is not None and 3 <= len(columns) <= 4 and _is_long(values, columns):
+        return f"; a table with a row for each score is read by {_READER}(table, user=, item=, score=)"
+    first = _first(values)
+    if any(isinstance(entry, Mapping) for entry in first):
+        return "; it holds dictionaries: pandas.DataFrame(it) makes a row of each, NaN for items that it lacks"
+    if any(isinstance(entry, Set) for entry in first):
+        return (
+            "; it holds sets, which have no order: pass lists of items, most preferred first, to torchrank.from_orders"
+        )
+    if any(_is_ballot(entry) for entry in first):
+        return "; strings such as A>B=C are read by torchrank.datasets.from_ranking_strings(strings)"
+    if _has_dates(values, first):
+        return "; they are dates: rank by them as numbers, .astype('int64'), and NaN where there is none"
+    return ""
+
+
+def _is_long(table: Any, columns: Any) -> bool:
+    """Whether some columns of a table are words, of which one comes again, and one of the others is of numbers."""
+    kinds = [table.iloc[:, place].dtype for place in range(len(columns))]
+    words = [place for place, kind in enumerate(kinds) if getattr(kind, "kind", "O") not in "biufcmM"]
+    numbers = len(kinds) - len(words)
+    return bool(words) and numbers > 0 and any(table.iloc[:, place].duplicated().any() for place in words)
+
+
+def _first(values: Any) -> list[Any]:
+    """The first entries of a list, an array or a table, one dimension down."""
+    if hasattr(values, "iloc"):
+        values = values.iloc[:_MOST_SEEN].to_numpy()
+    if isinstance(values, np.ndarray):
+        return values.ravel()[:_MOST_SEEN].tolist() if values.dtype.kind in "OUT" else []
+    if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
+        return [values]
+    entries: list[Any] = []
+    for row in values[:_MOST_SEEN]:
+        entries += list(row[:_MOST_SEEN]) if isinstance(row, (list, tuple)) else [row]
+    return entries
+
+
+def _is_ballot(entry: Any) -> bool:
+    return isinstance(entry, str) and re.search(r"\S\s*>\s*\S", entry) is not None
+
+
+def _has_dates(values: Any, first: list[Any]) -> bool:
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if hasattr(values, "dtypes") and hasattr(values, "columns"):
+        kind = next((dtype.kind for dtype in values.dtypes if getattr(dtype, "kind", "") in "mM"), "")
+    return kind in ("m", "M") or any(hasattr(entry, "isoformat") or isinstance(entry, np.datetime64) for entry in first)
