@@ -6,10 +6,14 @@ over the repeats that all of them have.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata, studentized_range, wilcoxon
+from scipy.stats import rankdata, wilcoxon
+
+from torchrank.plots import plot_average_ranks
+from torchrank.plots.average_ranks import critical_difference
 
 Row = dict[str, Any]
 EQUAL_TERMS = (
@@ -55,16 +59,6 @@ def losses_of(rows: Sequence[Row], sets: Sequence[str], reading: str, missing: f
     return Losses(methods, tuple(sets), values)
 
 
-def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:
-    """Difference of average ranks that two of several methods need: Nemenyi's test.
-
-    q sqrt(k (k + 1) / 6N) with q the quantile of the studentized range over the square root of 2: Demsar, JMLR 7
-    (2006), section 3.2.2.
-    """
-    q = studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
-    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
-
-
 def comparison(losses: Losses, ours: str = OURS) -> str:
     """A table as Markdown: averages, average ranks, and MM-PL beside each, with Wilcoxon's p-values."""
     if ours not in losses.methods or len(losses.methods) < 2:
@@ -85,5 +79,15 @@ def comparison(losses: Losses, ours: str = OURS) -> str:
             entries += [f"{(mine < values).sum()}, {(mine > values).sum()}", f"{test.pvalue:.3g}"]
         lines.append(f"| {name} | " + " | ".join(entries) + " |")
     k, n = losses.values.shape
-    lines += ["", f"Critical difference of average ranks (Nemenyi, 5 %): {critical_difference(k, n):.2f}."]
+    lines += ["", f"Critical difference of average ranks (Nemenyi, 5 %): {critical_difference(k, n, 0.05):.2f}."]
     return "\n".join(lines) + "\n"
+
+
+def draw(losses: Losses, path: Path) -> None:
+    """Average ranks with Nemenyi's critical difference, as a picture."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(7.2, 2.6), layout="constrained")
+    plot_average_ranks(-losses.values.T, items=[m.removesuffix(", K chosen inside") for m in losses.methods], ax=ax)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)

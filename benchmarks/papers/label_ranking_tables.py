@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from benchmarks.papers.conditional_data import data_folder
-from benchmarks.papers.label_ranking_comparison import comparison, losses_of
+from benchmarks.papers.label_ranking_comparison import comparison, draw, losses_of
 from benchmarks.papers.label_ranking_data import METHODS, READINGS, SETS, folds, load, n_repeats_of, published
 from benchmarks.papers.label_ranking_methods import FITS, K, fit_rows, test_loss
 from benchmarks.papers.label_ranking_results import Row, add_options, finished, machines, results_folder
@@ -154,6 +154,9 @@ def report(folder: Path) -> str:
     cells = [(reading, missing) for reading in READINGS for missing in (0.0, 0.3, 0.6)]
     parts = [table(rows, reading, missing) for reading, missing in cells]
     parts += [_on_equal_terms(rows, reading, missing) for reading, missing in cells]
+    true = losses_of(rows, SETS, "true", 0.0)
+    if len(true.methods) > 1:
+        draw(true, folder / f"{NAME}_ranks.png")
     title = (
         "# Tables 6 to 8 of Grbovic et al. (2013), loss_LR\n\nIn brackets the paper. K = 10, at most 100 prototypes; "
         "where K is chosen inside, it is 10, 30 or 100, and there are up to 300 prototypes. Folds are repeats x folds. "

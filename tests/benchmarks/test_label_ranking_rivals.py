@@ -52,7 +52,7 @@ def test_votes_and_signs_by_hand():
     np.testing.assert_array_equal(signs, [[1, 1, -1], [np.nan, 1, np.nan]])
 
 
-def test_comparison_by_hand():
+def test_comparison_by_hand(tmp_path):
     found = {"1-Rank": (4, 5, 6), "neighbors": (1, 3, 3), compared.OURS: (2, 2, 3)}
     rows = [
         {"method": m, "set": name, "reading": "true", "missing": 0.0, "repeat": repeat, "loss": loss / 10 + repeat}
@@ -75,10 +75,6 @@ def test_comparison_by_hand():
     assert "| neighbors | 0.2333 | 1.50 | 1, 1 | 1 |" in text
     assert f"| {compared.OURS} | 0.2333 | 1.50 |  |  |" in text
     assert "| 1-Rank | 0.5000 | 3.00 | 3, 0 | 0.25 |" in text
+    compared.draw(losses, tmp_path / "ranks.png")
+    assert (tmp_path / "ranks.png").stat().st_size > 1000
     assert compared.comparison(compared.losses_of([], "abc", "true", 0.0)) == ""
-
-
-def test_critical_differences_of_the_publication():
-    """Table 5 of Demsar (2006): 2.343 for three methods, 3.164 for ten."""
-    for k, q in ((2, 1.960), (3, 2.343), (10, 3.164)):
-        assert compared.critical_difference(k, 14) == pytest.approx(q * np.sqrt(k * (k + 1) / (6 * 14)), abs=1e-3)
