@@ -116,8 +116,9 @@ class AgreementGradient(torch.autograd.Function):
 
 def _from_slopes(gradient: Tensor, of_x: Tensor, of_window: Tensor) -> tuple[Tensor, Tensor]:
     """Gradients of scores and windows from those of the sums, of which the first two depend on them."""
-    for_sums = gradient[:, :2]
-    return (of_x * for_sums[:, None].to(of_x.dtype)).sum(-1), (of_window * for_sums).sum(-1)
+    first, second = gradient[:, 0, None].to(of_x.dtype), gradient[:, 1, None].to(of_x.dtype)
+    for_x = of_x[..., 0] * first + of_x[..., 1] * second  # a sum over two entries takes torch ten times as long
+    return for_x, of_window[:, 0] * gradient[:, 0] + of_window[:, 1] * gradient[:, 1]
 
 
 def _parts(
