@@ -35,10 +35,6 @@ class Model(Protocol):
         """Scores of rankings."""
         ...
 
-    def predict_cluster(self, X: Tensor) -> Tensor:
-        """Clusters."""
-        ...
-
 
 Fit = Callable[[Tensor, Tensor, int, int], Model]  # X, Y, number of clusters, seed
 

@@ -31,10 +31,6 @@ class Rival:
         """Scores of labels, larger = preferred."""
         return torch.from_numpy(np.asarray(self._scores(X.numpy()), dtype=np.float64))
 
-    def predict_cluster(self, X: Tensor) -> Tensor:
-        """There are none."""
-        raise NotImplementedError("no clusters")
-
 
 def neighbors(n_neighbors: int) -> Callable[[Tensor, Tensor, int, int], Rival]:
     """Mean of the nearest rows' expected Borda votes, with weights of one over the distance."""

@@ -8,6 +8,7 @@ from torch.autograd import forward_ad, gradcheck, gradgradcheck
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
 import torchrank
+from tests.transforms import transforms_agree
 from torchrank import (
     borda,
     diffusion_gram,
@@ -77,19 +78,7 @@ def test_second_derivatives(function, inputs):
 
 @smooth
 def test_transforms_agree(function, inputs):
-    places = tuple(range(len(inputs)))
-    target = torch.rand_like(function(*inputs))
-
-    def loss(*values):
-        return (function(*values) * target).sum()
-
-    leaves = [value.clone().requires_grad_() for value in inputs]
-    expected = torch.autograd.grad(loss(*leaves), leaves)
-    torch.testing.assert_close(grad(loss, places)(*inputs), expected)
-    backwards, forwards = jacrev(function, places)(*inputs), jacfwd(function, places)(*inputs)
-    torch.testing.assert_close(forwards, backwards)
-    torch.testing.assert_close(jacfwd(grad(loss))(*inputs), jacrev(grad(loss))(*inputs))
-    assert hessian(loss)(*inputs).isfinite().all()
+    transforms_agree(function, inputs)
 
 
 @smooth

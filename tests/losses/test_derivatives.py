@@ -6,8 +6,9 @@ import shutil
 import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
-from torch.func import grad, hessian, jacfwd, jacrev, vmap
+from torch.func import grad, jacfwd, jacrev, vmap
 
+from tests.transforms import transforms_agree
 from torchrank import kendall_loss, soft_rank, spearman_loss
 
 G = torch.Generator().manual_seed(0)
@@ -48,18 +49,7 @@ def test_first_and_second_derivatives_backwards_and_forwards(function, inputs):
 
 @smooth
 def test_transforms_agree(function, inputs):
-    places = tuple(range(len(inputs)))
-    target = torch.rand_like(function(*inputs))
-
-    def loss(*values):
-        return (function(*values) * target).sum()
-
-    leaves = [value.clone().requires_grad_() for value in inputs]
-    expected = torch.autograd.grad(loss(*leaves), leaves)
-    torch.testing.assert_close(grad(loss, places)(*inputs), expected)
-    torch.testing.assert_close(jacfwd(function, places)(*inputs), jacrev(function, places)(*inputs))
-    torch.testing.assert_close(jacfwd(grad(loss))(*inputs), jacrev(grad(loss))(*inputs))
-    assert hessian(loss)(*inputs).isfinite().all()
+    transforms_agree(function, inputs)
 
 
 @smooth
@@ -149,14 +139,14 @@ def test_a_graph_keeps_nothing_of_pairs(noise):
         assert n <= saved.most <= 2 * n
 
 
-BACKENDS = ["aot_eager"] + (["inductor"] if shutil.which("g++") else [])
+COMPILED = [(name, "aot_eager") for name in SMOOTH]
+if shutil.which("g++"):
+    COMPILED.append(("b", "inductor"))  # it is slow, and one of them is enough
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@smooth
-def test_compiled_whole(function, inputs, backend):
-    if backend == "inductor" and function is not SMOOTH["b"][0]:
-        pytest.skip("one of them is enough for the slow one")
+@pytest.mark.parametrize(("name", "backend"), COMPILED)
+def test_compiled_whole(name, backend):
+    function, inputs = SMOOTH[name]
     torch.compiler.reset()
     compiled = torch.compile(lambda *values: function(*values).sum(), fullgraph=True, backend=backend)
     leaves = [value.clone().requires_grad_() for value in inputs]
