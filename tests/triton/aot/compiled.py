@@ -10,6 +10,8 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
+RELEASE = tuple(int(part) for part in triton.__version__.split(".")[:2])
+
 
 @dataclass(frozen=True)
 class Variant:
