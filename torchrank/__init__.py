@@ -2,7 +2,7 @@
 
 from torchrank._version import __version__
 from torchrank._warnings import ConvergenceWarning
-from torchrank.aggregation import borda, copeland, kemeny
+from torchrank.aggregation import borda, copeland, kemeny, smoothed_borda, smoothed_copeland
 from torchrank.classification import (
     AllPairsMajorityVote,
     KernelFisherDiscriminant,
@@ -21,7 +21,14 @@ from torchrank.conditional import (
     kron_rls,
     two_step_rls,
 )
-from torchrank.distributions import Mallows, PlackettLuce, PlackettLuceRegression, fit_mallows, fit_plackett_luce
+from torchrank.distributions import (
+    Mallows,
+    PlackettLuce,
+    PlackettLuceRegression,
+    RelaxedPlackettLuce,
+    fit_mallows,
+    fit_plackett_luce,
+)
 from torchrank.evidence import Evidence
 from torchrank.kernels import (
     KendallKernel,
@@ -61,7 +68,7 @@ from torchrank.label_ranking import (
     rank_clustering_tree,
     rank_tree,
 )
-from torchrank.losses import KendallLoss, kendall_loss, soft_rank, spearman_loss
+from torchrank.losses import KendallLoss, kendall_loss, soft_rank, soft_top_k, spearman_loss
 from torchrank.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture, fit_mixtures
 from torchrank.ops.rank import rank
 from torchrank.rankings import (
@@ -105,6 +112,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "RankTree",
     "RankingKMeans",
     "Rankings",
+    "RelaxedPlackettLuce",
     "SmoothedKendallKernel",
     "SparseRankings",
     "TopScoringPairs",
@@ -150,9 +158,12 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "rank",
     "rank_clustering_tree",
     "rank_tree",
+    "smoothed_borda",
+    "smoothed_copeland",
     "smoothed_features",
     "smoothed_kendall_gram",
     "soft_rank",
+    "soft_top_k",
     "spearman_gram",
     "spearman_loss",
     "to_orders",

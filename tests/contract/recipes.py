@@ -15,6 +15,14 @@ def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator(device="cpu").manual_seed(seed)
 
 
+def relaxed_sample(V: torch.Tensor) -> torch.Tensor:
+    """A smooth sample for each row of logits, drawn alike in every call."""
+    logits = V if V.is_floating_point() else V.double()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return tr.RelaxedPlackettLuce(0.7, logits).rsample()
+
+
 def together(labels: Any) -> Any:
     """Which rows are in one cluster, whatever the clusters are called."""
     return labels[:, None] == labels[None, :]

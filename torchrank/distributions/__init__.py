@@ -7,6 +7,7 @@ from torchrank.distributions.plackett_luce import PlackettLuce
 from torchrank.distributions.plackett_luce_fit import PlackettLuceFit
 from torchrank.distributions.plackett_luce_regression import PlackettLuceRegression, RegressionFit
 from torchrank.distributions.priors import GhostItem, NormalPrior
+from torchrank.distributions.relaxed import RelaxedPlackettLuce
 
 __all__ = [
     "GhostItem",
@@ -17,6 +18,7 @@ __all__ = [
     "PlackettLuceFit",
     "PlackettLuceRegression",
     "RegressionFit",
+    "RelaxedPlackettLuce",
     "fit_mallows",
     "fit_plackett_luce",
 ]

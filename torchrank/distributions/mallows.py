@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.distributions import constraints
 
-from torchrank.distributions.mallows_law import log_partition, mean_distance, variance_distance
+from torchrank.distributions.mallows_law import log_partition, mean_distance, mean_scores, variance_distance
 from torchrank.distributions.support import RankingDistribution, ranking
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
@@ -133,6 +133,15 @@ class Mallows(RankingDistribution):
         """The most probable ranking: the center, reversed for negative ``lam``; ``(..., n)`` scores 1 to n."""
         scores = total_scores(self.center, self._score_dtype())
         return torch.where(self.lam[..., None] >= 0, scores, self.event_shape[0] + 1 - scores)
+
+    @property
+    def mean(self) -> Tensor:
+        """Expected scores of a sample, ``(..., n)`` from 1 to n: the expected votes of Borda's count.
+
+        At ``lam`` 0 all are (n + 1)/2; they move toward the mode as ``lam`` grows. Differentiable in ``lam``.
+        """
+        places = total_scores(self.center, torch.float64)
+        return mean_scores(self.lam.to(torch.float64), places).to(self._score_dtype())
 
     @property
     def log_partition(self) -> Tensor:

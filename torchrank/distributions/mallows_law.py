@@ -72,6 +72,20 @@ def mean_distance(lam: Tensor, n: int, groups: Tensor | None = None) -> Tensor:
     return torch.where(near, pairs / 2 + _sum(terms, groups), torch.where(lam < 0, pairs - far, far))
 
 
+def mean_scores(lam: Tensor, scores: Tensor) -> Tensor:
+    r"""Expected scores ``(..., n)`` of a ranking of items whose scores in the center are ``scores``, from 1 to n.
+
+    Of two items with k - 1 others between them in the center the better one is preferred with probability
+    :math:`h_{k+1} - h_k`, with :math:`h_k = k / (1 - e^{-k\lambda}) = 1/\lambda + k/2 + k\, L(k\lambda/2) / 2`, and the
+    sum over all others leaves
+
+    .. math:: \frac{n + 1}{2} + \frac{s\, L(s\lambda/2) - (n + 1 - s)\, L((n + 1 - s)\lambda/2)}{2}
+    """
+    n, t = scores.shape[-1], lam[..., None] / 2
+    rest = n + 1 - scores
+    return (n + 1 + scores * _langevin(scores * t) - rest * _langevin(rest * t)) / 2
+
+
 def variance_distance(lam: Tensor, n: int, groups: Tensor | None = None) -> Tensor:
     """Variance of the distance; minus the derivative of :func:`mean_distance`."""
     j, near, t, a = _prepare(lam, n)

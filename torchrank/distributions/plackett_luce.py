@@ -127,11 +127,7 @@ class PlackettLuce(RankingDistribution):
             if self.log_ties is not None:
                 logits = self.logits.to(torch.float64).expand(shape)
                 return tied_sample(logits, self._sizes, self.log_ties.double()).to(self._score_dtype())
-            logits = self.logits.to(torch.float64)
-            # Large logits would swallow the noise; differences of those of narrow dtypes are exact in float64.
-            logits = logits - logits.amax(-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
-            noise = torch.empty(shape, dtype=torch.float64, device=logits.device).exponential_().log_().neg_()
-            return total_scores(logits + noise, self._score_dtype())
+            return total_scores(with_gumbel_noise(self.logits, shape), self._score_dtype())
 
     @property
     def mode(self) -> Tensor:
@@ -143,6 +139,28 @@ class PlackettLuce(RankingDistribution):
         if self.log_ties is not None:
             raise NotImplementedError("the most probable ranking with ties is not known; sample, or rank by the logits")
         return total_scores(self.logits, self._score_dtype())
+
+    @property
+    def mean(self) -> Tensor:
+        r"""Expected scores of a sample, ``(..., n)`` from 1 to n: the expected votes of Borda's count.
+
+        .. math:: 1 + \sum_{j \ne i} \frac{e^{\theta_i}}{e^{\theta_i} + e^{\theta_j}}
+
+        Differentiable in the logits.
+
+        Raises:
+            NotImplementedError: with ties, where no short way to it is known.
+        """
+        if self.log_ties is not None:
+            raise NotImplementedError("the expected scores with ties are not known; take the mean of samples")
+        logits = self.logits.to(torch.float64)
+        n = logits.shape[-1]
+        over = logits[..., :, None] - logits[..., None, :]
+        worthless = over.isnan()  # both of worth 0: samples rank them by index
+        first = torch.ones(n, n, dtype=over.dtype, device=over.device).triu(1)
+        chances = torch.where(worthless, first, torch.where(worthless, 0, over).sigmoid())
+        chances = chances * (1 - torch.eye(n, dtype=over.dtype, device=over.device))
+        return (1 + chances.sum(-1)).to(self._score_dtype())
 
     @property
     def worths(self) -> Tensor:
@@ -157,6 +175,14 @@ class PlackettLuce(RankingDistribution):
 
     def _score_dtype(self) -> torch.dtype:
         return torch.promote_types(self.logits.dtype, torch.float32)
+
+
+def with_gumbel_noise(logits: Tensor, shape: torch.Size) -> Tensor:
+    """Logits with independent Gumbel noise, float64, whose order is a sample of the distribution (Yellott, 1977)."""
+    logits = logits.to(torch.float64)
+    # Large logits would swallow the noise; differences of those of narrow dtypes are exact in float64.
+    logits = logits - logits.detach().amax(-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
+    return logits + torch.empty(shape, dtype=torch.float64, device=logits.device).exponential_().log_().neg_()
 
 
 def _check_log_ties(log_ties: Tensor, n: int) -> None:

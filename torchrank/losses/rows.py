@@ -112,6 +112,12 @@ def flat_ranks(ranks: Tensor) -> Tensor:
     return _padded(ranks.reshape(math.prod(ranks.shape[:-1]), ranks.shape[-1]), -1)
 
 
+def flat_mask(counted: Tensor, rows: Tensor) -> Tensor:
+    """Which of the items of :func:`flat` rows count; none of those that were added."""
+    mask = counted.reshape(len(rows), counted.shape[-1])
+    return pad(mask, (0, rows.shape[-1] - counted.shape[-1]), value=False)
+
+
 def row_windows(window: Any, x: Tensor) -> Tensor:
     """The window for each row ``(r,)``, float64; its value is looked at on the CPU only, where nothing waits for it."""
     width = one_window(window, check=False)

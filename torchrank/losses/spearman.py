@@ -7,7 +7,7 @@ from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
-from torchrank.losses.rows import ARGUMENTS, REDUCTIONS, as_mask, as_rows, flat, row_windows
+from torchrank.losses.rows import ARGUMENTS, REDUCTIONS, as_mask, as_rows, flat, flat_mask, row_windows
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.soft_ranks import soft_ranks
 from torchrank.rankings.arrays import Matrix
@@ -54,7 +54,7 @@ def soft_rank(x: Scores, window: float | Tensor, *, noise: str = "uniform", mask
     counted = scores == scores
     counted = counted if mask is None else counted & as_mask(mask, scores)
     rows, n = flat(torch.where(counted, scores, 0)), scores.shape[-1]
-    ranks = soft_ranks(rows, _flat_mask(counted, rows), row_windows(window, rows), noise, WORKSPACE)
+    ranks = soft_ranks(rows, flat_mask(counted, rows), row_windows(window, rows), noise, WORKSPACE)
     ranks = ranks[:, :n].reshape(scores.shape) + (counted.sum(-1, keepdim=True) + 1) / 2
     return origin.wrap(torch.where(counted, ranks, torch.nan).to(count_dtype(scores, origin)))
 
@@ -108,9 +108,3 @@ def spearman_loss(
     undefined = scale == 0  # and not NaN
     rho = torch.where(undefined, 0, (soft * hard).sum(-1)) / torch.where(undefined, 1, scale).sqrt()
     return rows.reduce(1 - rho, counted.sum(-1) > 1, reduction)
-
-
-def _flat_mask(counted: Tensor, rows: Tensor) -> Tensor:
-    """Which items count, in the form of the ops."""
-    mask = counted.reshape(len(rows), counted.shape[-1])
-    return torch.nn.functional.pad(mask, (0, rows.shape[-1] - counted.shape[-1]), value=False)

@@ -31,3 +31,22 @@ def expected_signs(difference: Tensor, window: Tensor, noise: str) -> Tensor:
     far = difference.abs() >= reach * window
     s = torch.where(far, 0, difference) / window
     return torch.where(far, difference.sign(), value(s))
+
+
+def passing(above: Tensor, window: Tensor, noise: str) -> Tensor:
+    """Probability that a score with its jitter passes a bar which it is ``above``; derivatives of every order.
+
+    The jitter of one score is half of what a difference has: uniform over a window, or normal with that deviation.
+    """
+    if noise == "uniform":
+        inside = above.abs() < window / 2
+        return torch.where(inside, 0.5 + torch.where(inside, above, 0) / window, (above > 0).to(above.dtype))
+    return (1 + expected_signs(above, window / math.sqrt(2), noise)) / 2
+
+
+def passing_slope(above: Tensor, window: Tensor, noise: str) -> Tensor:
+    """The derivative of :func:`passing` in ``above``."""
+    if noise == "uniform":
+        return (above.abs() < window / 2).to(above.dtype) / window
+    width = window / math.sqrt(2)
+    return NOISES[noise].slope(above / width) / (2 * width)
