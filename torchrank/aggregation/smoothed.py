@@ -97,7 +97,7 @@ def smoothed_copeland(
     Example:
         >>> x = np.array([[3.0, 2.0, 1.0], [3.0, 1.0, 2.0], [1.0, 2.0, 3.0]])
         >>> smoothed_copeland(x, window=0.1, margin_window=0.5).round(3).tolist()
-        [1.778, -0.889, -0.889]
+        [1.778, -1.778, 0.0]
     """
     voters = _voters(X, weights, noise)
     x = voters.scores
