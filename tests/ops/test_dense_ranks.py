@@ -7,6 +7,7 @@ from hypothesis import given
 
 from tests.oracles.pair_counts import is_ranked, pair_classes
 from tests.strategies import score_tensors
+from torchrank.cpu import dense_ranks as engine
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings import ties
 
@@ -42,6 +43,22 @@ def test_rows_are_ranked_in_blocks(monkeypatch):
 def test_more_rows_than_one_tile():
     scores = torch.from_numpy(np.random.default_rng(0).integers(0, 50, (700, 200)))
     assert all(map(torch.equal, dense_ranks(scores, "allow", "X"), ties.dense_ranks(scores)))
+
+
+@pytest.mark.parametrize("short", [0, 10**9], ids=["sorted", "counted"])
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 99, 100, 101, 300])
+def test_rows_that_are_sorted_or_counted(n, short, monkeypatch):
+    monkeypatch.setattr(engine, "_SHORT", short)
+    rng = np.random.default_rng(n)
+    floats = np.concatenate([rng.normal(size=(9, n)), rng.integers(-2, 3, (9, n)) / 4, np.full((1, n), np.nan)])
+    floats[rng.random(floats.shape) < 0.1] = np.nan
+    floats[rng.random(floats.shape) < 0.1] = np.inf
+    floats[rng.random(floats.shape) < 0.1] = -np.inf
+    for scores in (floats, rng.integers(-(2**63), 2**63 - 1, (5, n)), rng.integers(0, 3, (5, n)).astype(bool)):
+        ranks, strict = engine.dense_ranks(torch.from_numpy(scores))
+        rows = scores.tolist()
+        assert ranks.tolist() == [oracle(row) for row in rows]
+        assert strict.tolist() == [int(np.sum(r[:, None] > r[r >= 0])) for r in ranks.numpy()]
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (2, 0, 3), (3,), (2, 2, 2, 5)])

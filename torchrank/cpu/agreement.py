@@ -25,7 +25,7 @@ def sums_and_slopes(
     """See :func:`torchrank.ops.reference.agreement.sums_and_slopes`; slopes are float64."""
     rows, n = x.shape
     sums = torch.zeros(rows, 4, dtype=torch.float64)
-    of_x = torch.zeros(rows, n if slopes else 0, 2, dtype=torch.float64)
+    of_x = torch.zeros(rows, 2, n if slopes else 0, dtype=torch.float64)
     of_window = torch.zeros(rows, 2 if slopes else 0, dtype=torch.float64)
     scores = torch.where(ranks < 0, 0, x.to(torch.float64))
     finite = bool(scores.isfinite().all())
@@ -51,7 +51,7 @@ def sums_and_slopes(
     run_tiles([*spans(rows, max(1, _TILE_PAIRS // max(1, n * n)))], work)
     if lost is not None:
         if slopes:
-            of_x.masked_fill_(scores.isinf()[..., None], 0)  # infinity does not move
+            of_x.masked_fill_(scores.isinf()[:, None], 0)  # infinity does not move
         for result in (sums, of_x, of_window):
             result[lost] = torch.nan
     return sums, of_x, of_window
@@ -101,9 +101,9 @@ def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
                 square, square_moved, squared[k] = square + met[1], square_moved + met[3], squared[k] + met[5]
         sums[row, 2], sums[row, 3] = strict, total
         sums[row, 0], sums[row, 1] = agreement, square
-        if of_x.shape[1]:
+        if of_x.shape[2]:
             for k in range(known):
-                of_x[row, item[k], 0], of_x[row, item[k], 1] = 2 * signed[k] * inverse, 4 * squared[k] * inverse
+                of_x[row, 0, item[k]], of_x[row, 1, item[k]] = 2 * signed[k] * inverse, 4 * squared[k] * inverse
             of_window[row, 0], of_window[row, 1] = -2 * moved * inverse, -4 * square_moved * inverse
 
 

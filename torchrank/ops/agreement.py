@@ -80,7 +80,7 @@ def _fake(
     rows, n = x.shape
     return (
         x.new_empty(rows, 4, dtype=torch.float64),
-        x.new_empty(rows, n if slopes else 0, 2),
+        x.new_empty(rows, 2, n if slopes else 0),
         x.new_empty(rows, 2 if slopes else 0, dtype=torch.float64),
     )
 

@@ -44,7 +44,7 @@ class Agreement(torch.autograd.Function):
         """The gradient."""
         x, weights, window, ranks, of_x, of_window = ctx.saved_tensors
         of_weights = bool(ctx.needs_input_grad[1])
-        if not torch.is_grad_enabled() and of_x.shape[1] == x.shape[1] and not of_weights:
+        if not torch.is_grad_enabled() and of_x.shape[-1] == x.shape[-1] and not of_weights:
             for_x, for_window = _from_slopes(gradient, of_x, of_window)
             return for_x, None, for_window, *(None,) * 5
         for_x, for_weights, for_window = AgreementGradient.apply(
@@ -117,7 +117,7 @@ class AgreementGradient(torch.autograd.Function):
 def _from_slopes(gradient: Tensor, of_x: Tensor, of_window: Tensor) -> tuple[Tensor, Tensor]:
     """Gradients of scores and windows from those of the sums, of which the first two depend on them."""
     first, second = gradient[:, 0, None].to(of_x.dtype), gradient[:, 1, None].to(of_x.dtype)
-    for_x = of_x[..., 0] * first + of_x[..., 1] * second  # a sum over two entries takes torch ten times as long
+    for_x = of_x[:, 0] * first + of_x[:, 1] * second
     return for_x, of_window[:, 0] * gradient[:, 0] + of_window[:, 1] * gradient[:, 1]
 
 
@@ -159,7 +159,7 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 def _compiled_backward(ctx: Any, gradient: Tensor, *slopes: Tensor) -> tuple[Tensor | None, ...]:
     x, ranks, weights, window, of_x, of_window = ctx.saved_tensors
     for_x = for_window = for_weights = None
-    if of_x.shape[1] == x.shape[1]:
+    if of_x.shape[-1] == x.shape[-1]:
         for_x, for_window = _from_slopes(gradient, of_x, of_window)
     if weights is not None and ctx.needs_input_grad[2]:
         for_weights = OPS.agreement_of_weights(gradient, x, ranks, weights, window, *ctx.settings)

@@ -60,9 +60,9 @@ def places(like: Tensor, block: PairBlock, n: int) -> tuple[Tensor, Tensor]:
 def sums_and_slopes(
     x: Tensor, weights: Tensor | None, window: Tensor, terms: Terms, workspace: int, slopes: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Sums ``(r, 4)``, slopes of the first two in the scores ``(r, n, 2)`` and in the window ``(r, 2)``.
+    """Sums ``(r, 4)``, slopes of the first two in the scores ``(r, 2, n)`` and in the window ``(r, 2)``.
 
-    Without ``slopes`` those are empty, ``(r, 0, 2)`` and ``(r, 0)``.
+    Without ``slopes`` those are empty, ``(r, 2, 0)`` and ``(r, 0)``.
     """
     rows, n = x.shape
     noise = NOISES[terms.noise]
@@ -87,9 +87,9 @@ def sums_and_slopes(
                 for at, d in enumerate(range(block.first, block.last)):
                     doubled[k, :, block.start + d : block.stop + d] -= by_difference[:, at]
     if not slopes:
-        return sums, x.new_zeros(rows, 0, 2), of_window
+        return sums, x.new_zeros(rows, 2, 0), of_window
     doubled[..., : n // 2] += doubled[..., n:]
-    of_x = doubled[..., :n].permute(1, 2, 0).masked_fill(x.isinf()[..., None], 0)  # infinity does not move
+    of_x = doubled[..., :n].transpose(0, 1).masked_fill(x.isinf()[:, None], 0)  # infinity does not move
     return sums, of_x.contiguous(), of_window
 
 
