@@ -22,6 +22,7 @@ MODULES = (
     "benchmarks.losses",
     "benchmarks.preferences",
     "benchmarks.scale",
+    "benchmarks.training",
     *(
         f"benchmarks.ops.{name}"
         for name in (
