@@ -285,6 +285,8 @@ def test_shapes_and_ties_are_refused():
         model(X.numpy())
     with pytest.raises(TypeError, match=r"X has dtype torch.float64 and the model torch.float32"):
         random_problem()[2].float().log_prob(X, Y)
+    with pytest.raises(TypeError, match=r"X has dtype torch.float64 and the model torch.float32"):
+        random_problem()[2].float().fit(X, Y)
     with pytest.raises(ValueError, match=r"X has features up to 1e\+200 at row 4"):
         model(X.index_fill(0, torch.tensor(4), 1e200))
     Y[2, 3] = Y[2, 1]

@@ -248,16 +248,15 @@ class MMPL(nn.Module):
 
     def _check_features(self, X: Tensor) -> Tensor:
         """The features in a dtype to compute in."""
+        self._check_shape(X)
+        return X.to(_computing(self.prototypes.dtype))
+
+    def _check_shape(self, X: Tensor) -> None:
         check_n_features(X, self.prototypes.shape[1])
         kind = self.prototypes.dtype
         if torch.promote_types(X.dtype, kind) != kind:
             raise TypeError(f"X has dtype {X.dtype} and the model {kind}; pass X.to({kind}), or model.to({X.dtype})")
-        X = X.to(_computing(kind))
-        check_distances(X)
-        return X
-
-    def _check_shape(self, X: Tensor) -> None:
-        check_distances(check_n_features(X, self.prototypes.shape[1]))
+        check_distances(X.to(_computing(kind)))
 
     def _check_scores(self, Y: Tensor) -> None:
         L = self.logits.shape[1]
