@@ -59,7 +59,7 @@ def fisher_discriminant(
     the features, class c has the discriminant function
 
     .. math:: f_c(x) = (\phi(x) - \mu)^\top S_r^{-1} (\mu_c - \mu)
-        - \tfrac12 (\mu_c - \mu)^\top S_r^{-1} (\mu_c - \mu)
+        - \tfrac{1}{2} (\mu_c - \mu)^\top S_r^{-1} (\mu_c - \mu)
 
     and the largest one wins: the class whose mean is nearest in the metric of the regularized scatter S_r. For two
     classes f_1 - f_0 is a multiple of the discriminant of Mika et al. (1999), with the threshold half way between the
