@@ -35,6 +35,12 @@ def test_blocks_fit_the_column(page):
     assert not [line for line in lines if len(line) > WIDTH]
 
 
+def test_pages_of_questions_are_short():
+    questions = [page for page in PAGES if page.parent.name == "questions"]
+    assert len(questions) >= 5
+    assert all(len(page.read_text(encoding="utf-8").splitlines()) < 40 for page in questions)
+
+
 def run(block, names, where):
     """Execute a block, statement by statement; a bare expression with a comment after it has to have that value."""
     lines = block.splitlines()
