@@ -23,7 +23,8 @@ nb_execution_mode = "off"  # notebooks are shown with the outputs they are store
 exclude_patterns = ["_build"]
 # Sphinx reads nothing outside its folder, and notebooks lie at the top level, where people look for them.
 _here = Path(__file__).resolve().parent
-shutil.copytree(_here.parent / "notebooks", _here / "notebooks", dirs_exist_ok=True)
+_only = shutil.ignore_patterns("*.toml", ".*")
+shutil.copytree(_here.parent / "notebooks", _here / "notebooks", ignore=_only, dirs_exist_ok=True)
 
 html_theme = "furo"
 html_title = f"torchrank {release}"
