@@ -11,7 +11,9 @@ CHECK = ROOT / "docs" / "check.py"
 SOURCES = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "torchrank").rglob("*.py"), *(ROOT / "notebooks").glob("*.ipynb")]
 GOOD = """<html><head><link rel="stylesheet" href="style.css"></head><body id="top">
 <a href="#top">up</a> <a href="other.html#place">there</a> <a href="https://example.org/x.html">elsewhere</a>
-<img src="dot.png" alt="A dot"></body></html>"""
+<img src="dot.png" alt="A dot">
+<div><pre><span>one = 1</span>
+two = 2</pre></div><div class="cell_output"><div><pre>LONG</pre></div></div></body></html>""".replace("LONG", "x" * 100)
 
 
 @pytest.fixture
@@ -50,6 +52,7 @@ def test_good_pages_have_no_fault(faults, site):
             "comes from elsewhere: https://example.org/m.js",
         ),
         ('alt="A dot"', "", "no alternative text for dot.png"),
+        ("one = 1", "one = 1" + "0" * 82, "long line: one = 1" + "0" * 82),
         ('alt="A dot"', 'alt="dot.png"', "no alternative text for dot.png"),
     ],
 )

@@ -159,7 +159,8 @@ class KernelFisherDiscriminant(KeepsPrecision):
     Two ways to use it: :meth:`fit` and call; or, to learn the parameters of the kernel and the ridge, differentiate
     through the solve::
 
-        loss = torch.nn.functional.cross_entropy(model.class_scores(x_new, model.solve(y)), y_new)
+        scores = model.class_scores(x_new, model.solve(y))
+        loss = torch.nn.functional.cross_entropy(scores, y_new)
 
     Kernel values enter as they are: a kernel of centered, scaled features is the kernel's business.
 
