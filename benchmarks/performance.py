@@ -128,7 +128,7 @@ def _kendall_gram(rows: Rows) -> str:
         )
         for row in cases
     ]
-    head = (" items", " rankings", "scores", *(f" {peer}" for peer in peers), " pandas / torchrank")
+    head = (" items", " rankings", "scores", *(f" {peer}" for peer in peers), " ratio")
     text = (
         f"At {limit['n']:,} items: {rate(limit['comparisons_per_second'], 2)} comparisons a second, ranking included, "
         f"{percent(limit['share_of_peak'])} of what XOR and popcount reached out of the first-level cache in that run."

@@ -11,7 +11,7 @@ import torch
 import torchrank
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
-_LINE = re.compile(r"^\| `(torchrank\..*?)` \| `(.*?)` \|", re.MULTILINE)
+_LINE = re.compile(r"^\| `(tr\..*?)` \| `(.*?)` \|", re.MULTILINE)
 MISTAKES = _LINE.findall(PAGE.read_text(encoding="utf-8"))
 
 
@@ -25,7 +25,7 @@ def test_mistake_raises_what_is_quoted(code, message):
     names = {
         "np": np,
         "torch": torch,
-        "torchrank": torchrank,
+        "tr": torchrank,
         "X": np.array([[3.0, 2.0, 1.0], [1.0, np.nan, 2.0]]),
         "T": np.array([[3.0, 3.0, 1.0]]),
         "F": pd.DataFrame([[3.0, 2.0, 1.0]], columns=list("abc")),

@@ -11,6 +11,8 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+WIDTH = 88  # columns that a page has room for
+_ANY_BLOCK = re.compile(r"^```.*?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 
 
@@ -25,6 +27,18 @@ def test_blocks_run_and_give_what_comments_say(page, tmp_path, monkeypatch):
     names = {"__name__": "example"}
     for block in blocks(page):
         run(block, names, page.name)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_blocks_fit_the_column(page):
+    lines = [line for block in _ANY_BLOCK.findall(page.read_text(encoding="utf-8")) for line in block.splitlines()]
+    assert not [line for line in lines if len(line) > WIDTH]
+
+
+def test_pages_of_questions_are_short():
+    questions = [page for page in PAGES if page.parent.name == "questions"]
+    assert len(questions) >= 5
+    assert all(len(page.read_text(encoding="utf-8").splitlines()) < 40 for page in questions)
 
 
 def run(block, names, where):

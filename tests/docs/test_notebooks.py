@@ -154,7 +154,9 @@ def test_is_stored_executed_and_clean(path):
     assert notebook.metadata == METADATA
     code = code_cells(notebook)
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
-    assert all(set(cell.metadata) <= {"tags"} for cell in notebook.cells)
+    assert all(set(cell.metadata) <= {"tags", "mystnb"} for cell in notebook.cells)
+    described = [cell for cell in code if cell.metadata.get("mystnb", {}).get("image", {}).get("alt")]
+    assert described == [cell for cell in code if pictures(cell)], "a picture has a text for those who do not see it"
     assert "image/png" in {kind for cell in code for kind in kinds(cell)}
     (headline,) = tagged(notebook, "headline")
     assert _NUMBER.search(headline)

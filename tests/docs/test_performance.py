@@ -1,5 +1,7 @@
 """The figures of docs/performance.md are those of the committed rows."""
 
+import re
+
 import pytest
 
 performance = pytest.importorskip("benchmarks.performance", reason="needs a checkout")
@@ -8,6 +10,15 @@ performance = pytest.importorskip("benchmarks.performance", reason="needs a chec
 def test_tables_are_those_of_the_rows():
     text = performance.PAGE.read_text(encoding="utf-8")
     assert performance.fill(text) == text, "run python -m benchmarks.performance"
+
+
+def test_the_first_page_has_the_table_of_the_readme():
+    tables = []
+    for page in ("README.md", "docs/index.md"):
+        text = (performance.PAGE.parents[1] / page).read_text(encoding="utf-8")
+        tables.append(re.findall(r"^\| items n \|.*?(?=^$)", text, re.DOTALL | re.MULTILINE))
+    assert len(tables[0]) == 1
+    assert tables[0] == tables[1]
 
 
 def test_every_table_is_shown():

@@ -49,7 +49,8 @@ def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: Missi
         TypeError: scores or weights that are not real numbers.
 
     Example:
-        >>> pair_preferences(np.array([[3.0, 2.0, 1.0], [1.0, 3.0, 2.0], [2.0, 2.0, 1.0]])).tolist()
+        >>> X = np.array([[3.0, 2.0, 1.0], [1.0, 3.0, 2.0], [2.0, 2.0, 1.0]])
+        >>> pair_preferences(X).tolist()
         [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [1.0, 0.0, 0.0]]
     """
     preferences = weighed_preferences(X, weights, missing)

@@ -59,7 +59,7 @@ def fisher_discriminant(
     the features, class c has the discriminant function
 
     .. math:: f_c(x) = (\phi(x) - \mu)^\top S_r^{-1} (\mu_c - \mu)
-        - \tfrac12 (\mu_c - \mu)^\top S_r^{-1} (\mu_c - \mu)
+        - \tfrac{1}{2} (\mu_c - \mu)^\top S_r^{-1} (\mu_c - \mu)
 
     and the largest one wins: the class whose mean is nearest in the metric of the regularized scatter S_r. For two
     classes f_1 - f_0 is a multiple of the discriminant of Mika et al. (1999), with the threshold half way between the
@@ -159,7 +159,8 @@ class KernelFisherDiscriminant(KeepsPrecision):
     Two ways to use it: :meth:`fit` and call; or, to learn the parameters of the kernel and the ridge, differentiate
     through the solve::
 
-        loss = torch.nn.functional.cross_entropy(model.class_scores(x_new, model.solve(y)), y_new)
+        scores = model.class_scores(x_new, model.solve(y))
+        loss = torch.nn.functional.cross_entropy(scores, y_new)
 
     Kernel values enter as they are: a kernel of centered, scaled features is the kernel's business.
 

@@ -45,7 +45,8 @@ def from_comparisons(
         TypeError: names among numbers.
 
     Example:
-        >>> from_comparisons([("tea", "milk"), ("tea", "milk"), ("milk", "tea")]).weights.tolist()
+        >>> games = [("tea", "milk"), ("tea", "milk"), ("milk", "tea")]
+        >>> from_comparisons(games).weights.tolist()
         [2.0, 1.0]
         >>> from_comparisons([("tea", "milk"), ("milk", "tea", "tie")]).scores.tolist()
         [[1.0, 2.0], [1.0, 1.0]]

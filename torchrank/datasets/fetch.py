@@ -139,7 +139,8 @@ def fetch_eurovision(
         >>> import functools
         >>> years = fetch_eurovision()
         >>> kernel = functools.partial(torchrank.kendall_gram, missing="topk")
-        >>> K = torchrank.multivariate_gram([year.scores for year in years.values()], kernel=kernel)
+        >>> parts = [year.scores for year in years.values()]
+        >>> K = torchrank.multivariate_gram(parts, kernel=kernel)
     """
     rda.import_rdata()
     table = Place(folder, download, progress).get(catalog.EUROVISION, _read_eurovision)

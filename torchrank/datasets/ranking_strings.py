@@ -150,7 +150,8 @@ def to_ranking_strings(Y: Scores | RankingData, items: Sequence[str] | None = No
         TypeError: names that are no strings, scores that are not real numbers.
 
     Example:
-        >>> to_ranking_strings(np.array([[2.0, 3.0, 2.0], [1.0, np.nan, 4.0], [np.nan] * 3]), items=["a", "b", "c"])
+        >>> Y = np.array([[2.0, 3.0, 2.0], [1.0, np.nan, 4.0], [np.nan] * 3])
+        >>> to_ranking_strings(Y, items=["a", "b", "c"])
         ['b>a=c', 'c>a', '']
     """
     if isinstance(Y, RankingData):

@@ -140,7 +140,8 @@ def fit_mallows(
         >>> X = np.array([[3.0, 2.0, 1.0]] * 3 + [[3.0, 1.0, 2.0]])
         >>> round(float(fit_mallows(X).lam), 4)
         2.0717
-        >>> ballots = np.array([[2.0, 1.0, np.nan, np.nan]] * 3 + [[np.nan, 1.0, np.nan, np.nan]])
+        >>> nan = np.nan
+        >>> ballots = np.array([[2.0, 1.0, nan, nan]] * 3 + [[nan, 1.0, nan, nan]])
         >>> round(float(fit_mallows(ballots, missing="topk").lam), 4)
         2.0596
     """

@@ -53,10 +53,10 @@ def fit_plackett_luce(
 ) -> PlackettLuceFit:
     r"""Fit Plackett-Luce worths :math:`v = e^{\theta}` to rankings; of comparisons, Bradley-Terry strengths.
 
-    With the items of ranking r in order :math:`r_1, r_2, \dots` what is maximized is
+    With the items of ranking r in order :math:`r_1, r_2, \ldots` what is maximized is
 
-    .. math:: \sum_r w_r \sum_i \Big(\theta_{r_i} - \log \sum_{j \ge i} e^{\theta_{r_j}}\Big)
-              + \alpha \sum_c \Big(\theta_c - \log \sum_b e^{\theta_b}\Big)
+    .. math:: \sum_r w_r \sum_i \Bigl(\theta_{r_i} - \log \sum_{j \ge i} e^{\theta_{r_j}}\Bigr)
+              + \alpha \sum_c \Bigl(\theta_c - \log \sum_b e^{\theta_b}\Bigr)
 
     which is concave in the logits (Plackett, Appl. Statist. 24(2), 1975). The second sum is the prior: every item was
     chosen :math:`\alpha` more times, out of all n. It is the Gamma prior of shape :math:`\alpha + 1` on worths

@@ -13,7 +13,7 @@ Of a ranking that leaves groups of items unordered only the pairs of different g
 pairs between them are independent given the groups, so that a group of k items divides by the normalizer of k items,
 
 .. math:: Z(\lambda) \Big/ \prod_g Z_{|g|}(\lambda)
-          = \prod_{j=2}^n \Big(\frac{1 - e^{-j\lambda}}{1 - e^{-\lambda}}\Big)^{1 - c_j}
+          = \prod_{j=2}^n \Bigl(\frac{1 - e^{-j\lambda}}{1 - e^{-\lambda}}\Bigr)^{1 - c_j}
 
 with c_j the number of groups of at least j items: the law of inversions of a multiset. All functions take c, or its
 mean over rankings, as ``groups`` (..., n - 1); None is no groups.

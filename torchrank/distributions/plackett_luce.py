@@ -24,13 +24,13 @@ class PlackettLuce(RankingDistribution):
 
     .. math:: P(\sigma) = \prod_i \frac{e^{\theta_{\sigma_i}}}{\sum_{j \ge i} e^{\theta_{\sigma_j}}}
 
-    with :math:`\sigma_1, \sigma_2, \dots` the items from the most preferred one on (Plackett, Appl. Statist. 24(2),
+    with :math:`\sigma_1, \sigma_2, \ldots` the items from the most preferred one on (Plackett, Appl. Statist. 24(2),
     1975). A constant added to all logits changes nothing.
 
     With ``log_ties`` sets of items are chosen together: at each choice among the items A that are left
 
     .. math:: P(S \mid A) = \frac{f(S)}{\sum_{T \subseteq A} f(T)}, \qquad
-              f(S) = \delta_{|S|} \Big(\prod_{i \in S} e^{\theta_i}\Big)^{1 / |S|}, \qquad \delta_1 = 1
+              f(S) = \delta_{|S|} \Bigl(\prod_{i \in S} e^{\theta_i}\Bigr)^{1 / |S|}, \qquad \delta_1 = 1
 
     (Davidson, J. Am. Stat. Assoc. 65, 1970, for two items; Turner, van Etten, Firth and Kosmidis, Comput. Stat. 35,
     2020). Of two items of equal worth a tie has the odds :math:`\delta_2 / 2`.
@@ -45,7 +45,7 @@ class PlackettLuce(RankingDistribution):
               leak nothing: whatever their logits, probability and gradients stay the same, and their own are 0. With
               ties this is the law of the ranked items alone.
             * "topk": less preferred than all ranked items: the first choices out of all.
-        log_ties: ``(t,)`` logarithms of :math:`\delta_2, \delta_3, \dots`, the parameters of ties of 2, 3, ... items,
+        log_ties: ``(t,)`` logarithms of :math:`\delta_2, \delta_3, \ldots`, the parameters of ties of 2, 3, ... items,
             -inf for sizes that do not occur; may require a gradient. None for no ties.
         validate_args: whether to check arguments and values; torch's default for None.
 

@@ -12,7 +12,7 @@ from torchrank.rankings.validate import check_finite, check_number
 class GhostItem(NamedTuple):
     r"""Every item won and lost some comparisons with a ghost, an item of logit 0.
 
-    .. math:: k \sum_c \Big(\theta_c - 2 \log(1 + e^{\theta_c})\Big)
+    .. math:: k \sum_c \Bigl(\theta_c - 2 \log(1 + e^{\theta_c})\Bigr)
 
     This is how the R package PlackettLuce ties loose groups together, whose ``npseudo`` is the strength (Turner, van
     Etten, Firth and Kosmidis, Comput. Stat. 35, 2020).

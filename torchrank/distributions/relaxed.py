@@ -47,7 +47,8 @@ class RelaxedPlackettLuce(RankingDistribution):
         >>> logits = torch.tensor([2.0, 0.0, 1.0], requires_grad=True)
         >>> _ = torch.manual_seed(0)
         >>> relevance = torch.tensor([3.0, 2.0, 1.0])
-        >>> reward = (RelaxedPlackettLuce(0.5, logits).rsample((1000,)) * relevance).sum(-1).mean()
+        >>> samples = RelaxedPlackettLuce(0.5, logits).rsample((1000,))
+        >>> reward = (samples * relevance).sum(-1).mean()
         >>> reward.backward()
         >>> bool(logits.grad[0] > 0 > logits.grad[2])
         True

@@ -1,7 +1,7 @@
 r"""Plackett-Luce with ties: at every choice a set of items is chosen, mostly of one.
 
 .. math:: P(S \mid A) = \frac{f(S)}{\sum_{T \subseteq A,\, |T| \le D} f(T)}, \qquad
-          f(S) = \delta_{|S|} \Big(\prod_{i \in S} e^{\theta_i}\Big)^{1 / |S|}, \qquad \delta_1 = 1
+          f(S) = \delta_{|S|} \Bigl(\prod_{i \in S} e^{\theta_i}\Bigr)^{1 / |S|}, \qquad \delta_1 = 1
 
 (Davidson, J. Am. Stat. Assoc. 65, 1970, for two items; Turner, van Etten, Firth and Kosmidis, Comput. Stat. 35, 2020).
 The sum over all sets of t items is the elementary symmetric polynomial of order t in :math:`e^{\theta_i / t}`, which is

@@ -164,7 +164,8 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     in a pipeline before an estimator with ``kernel="precomputed"`` cross-validation cuts both sides of the matrix. The
     squared norm k(x, x) of other samples is not in the block, and has to be known to scale them::
 
-        make_pipeline(GramNormalizer(self_kernel=1.0), SVC(kernel="precomputed"))  # Kendall kernel, variant "b"
+        # for the Kendall kernel, variant "b"
+        make_pipeline(GramNormalizer(self_kernel=1.0), SVC(kernel="precomputed"))
 
     Args:
         center: subtract the mean feature vector of the training samples.

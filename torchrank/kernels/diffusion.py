@@ -28,7 +28,7 @@ _REMEDY = "the diffusion kernel is for total rankings: drop these rows"
 def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix:
     r"""Diffusion kernel between all total rankings: the share of heat that has gone from one to the other.
 
-    .. math:: K(x, y) = \big[e^{\beta \Delta}\big]_{x, y}, \qquad \Delta = A - (n - 1) I
+    .. math:: K(x, y) = \bigl[e^{\beta \Delta}\bigr]_{x, y}, \qquad \Delta = A - (n - 1) I
 
     with A the adjacency matrix of the graph on the n! rankings in which two are neighbors if one becomes the other by
     exchanging two items of adjacent ranks (Kondor and Barbosa, COLT 2010; Jiao and Vert, IEEE TPAMI 40(7), 2018,

@@ -248,7 +248,7 @@ def pair_counts(
 def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
     r"""Explicit feature map of the Kendall kernel: signs of all item pairs, scaled.
 
-    .. math:: \Phi(x) = \binom{n}{2}^{-1/2} \big(\operatorname{sign}(x_i - x_j)\big)_{i < j}
+    .. math:: \Phi(x) = \binom{n}{2}^{-1/2} \bigl(\operatorname{sign}(x_i - x_j)\bigr)_{i < j}
 
     (Jiao and Vert, IEEE TPAMI 40(7), 2018, theorem 1), so that ``kendall_features(X) @ kendall_features(Y).T`` is
     ``kendall_gram(X, Y)`` of the same variant up to rounding. Columns are in the order of ``torch.triu_indices(n, n,

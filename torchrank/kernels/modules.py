@@ -214,7 +214,8 @@ class MultivariateKernel(RankKernel):
     Example:
         Learn the weights, and the windows of both parts, so that the kernel agrees with labels y in {-1, 1}::
 
-            kernel = MultivariateKernel([SmoothedKendallKernel(window=1.0), SmoothedKendallKernel(window=1.0)])
+            parts = [SmoothedKendallKernel(window=1.0), SmoothedKendallKernel(window=1.0)]
+            kernel = MultivariateKernel(parts)
             optimizer = torch.optim.Adam(kernel.parameters(), lr=0.05)
             target = y[:, None] * y
             for _ in range(100):

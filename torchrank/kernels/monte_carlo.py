@@ -183,7 +183,7 @@ def monte_carlo_bound(n_samples: int, *, n_rankings: int = 1, delta: float = 0.0
 
     With probability above :math:`1 - \delta`, for all m rankings at once,
 
-    .. math:: \|\Psi_D(x_i) - \Psi(x_i)\| \le \big(2 + \sqrt{8 \log(m / \delta)}\big) / \sqrt D
+    .. math:: \|\Psi_D(x_i) - \Psi(x_i)\| \le \bigl(2 + \sqrt{8 \log(m / \delta)}\bigr) / \sqrt D
 
     (Jiao and Vert, IEEE TPAMI 40(7), 2018, lemma 1). It is far from tight: the exact mean square of the left side is
     (1 - G(x, x)) / D, and for ``delta=0.05`` the bound is at least 6.9 times the root of that.

@@ -50,7 +50,8 @@ def multivariate_gram(
         TypeError: something else than a list of parts.
 
     Example:
-        >>> music, films = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
+        >>> music = np.array([[1.0, 2.0], [2.0, 1.0]])
+        >>> films = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
         >>> multivariate_gram([music, films], weights=[0.25, 0.75]).tolist()
         [[1.0, 0.5], [0.5, 1.0]]
     """

@@ -11,7 +11,7 @@ from torchrank.rankings.validate import as_gram, check_count, check_finite
 def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
     r"""The kernel between Kendall and Mallows: all products of up to p pair signs.
 
-    .. math:: \Big( \frac{1 + (c / p) K}{1 + c / p} \Big)^p
+    .. math:: \Bigl( \frac{1 + (c / p) K}{1 + c / p} \Bigr)^p
 
     For p = 1 and a large scale c it is the Kendall kernel itself; as p grows it tends to :math:`e^{c (K - 1)}`, which
     on total rankings is the Mallows kernel with :math:`\lambda = 4 c / (n (n - 1))` (Jiao and Vert, IEEE TPAMI 40(7),

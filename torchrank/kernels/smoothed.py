@@ -150,7 +150,7 @@ def _stream(
 def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "uniform") -> Matrix:
     r"""Explicit feature map of the smoothed Kendall kernel: expected signs of all item pairs, scaled.
 
-    .. math:: \Psi(x) = \binom{n}{2}^{-1/2} \big(g(x_i - x_j)\big)_{i < j}
+    .. math:: \Psi(x) = \binom{n}{2}^{-1/2} \bigl(g(x_i - x_j)\bigr)_{i < j}
 
     with g as in :func:`smoothed_kendall_gram` (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 13), so that
     ``smoothed_features(X, window=a) @ smoothed_features(Y, window=a).T`` is ``smoothed_kendall_gram(X, Y, window=a)``

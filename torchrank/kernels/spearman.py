@@ -41,7 +41,8 @@ def spearman_gram(X: Scores, Y: Scores | None = None) -> Matrix:
 
     Example:
         >>> import numpy as np
-        >>> spearman_gram(np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 4.0, 3.0]])).round(3).tolist()
+        >>> X = np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 4.0, 3.0]])
+        >>> spearman_gram(X).round(3).tolist()
         [[1.0, 0.8], [0.8, 1.0]]
     """
     pair = rankings_of_sides(X, Y, "raise", remedy=_REMEDY)

@@ -63,7 +63,8 @@ def weighted_kendall_gram(
 
     Example:
         >>> top = pair_weights([3.0, 1.0, 1.0])
-        >>> weighted_kendall_gram(np.array([[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]]), pairs=top).round(3).tolist()
+        >>> X = np.array([[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]])
+        >>> weighted_kendall_gram(X, pairs=top).round(3).tolist()
         [[1.0, 0.714], [0.714, 1.0]]
     """
     check_choice(variant, "variant", VARIANTS)

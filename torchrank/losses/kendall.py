@@ -39,8 +39,11 @@ def kendall_loss(
     The signs of the prediction x are expected ones under independent jitters, those of the target y are hard:
 
     .. math:: \ell(x, y) = 1 - \frac{\sum_{i<j} w_{ij}\, g_{ij} s_{ij}}
-              {\sqrt{\sum_{i<j} w_{ij}\, g_{ij}^2 \; \sum_{i<j} w_{ij}\, s_{ij}^2}}, \qquad
-              g_{ij} = E \operatorname{sign}(x_i - x_j + \epsilon_i - \epsilon_j), \quad
+              {\sqrt{\sum_{i<j} w_{ij}\, g_{ij}^2 \; \sum_{i<j} w_{ij}\, s_{ij}^2}}
+
+    with
+
+    .. math:: g_{ij} = E \operatorname{sign}(x_i - x_j + \epsilon_i - \epsilon_j), \qquad
               s_{ij} = \operatorname{sign}(y_i - y_j)
 
     over the pairs of items that count. This is variant "b", the cosine of the features of the smoothed Kendall kernel
@@ -79,8 +82,9 @@ def kendall_loss(
         RuntimeError: backward through the target, in which the loss is piecewise constant.
 
     Example:
-        >>> prediction = torch.tensor([[2.0, 1.0, 0.5], [0.1, 0.2, 0.0]], requires_grad=True)
-        >>> kendall_loss(prediction, [[3, 2, 1], [1, 2, float("nan")]], window=1.0, reduction="none").round(decimals=3)
+        >>> x = torch.tensor([[2.0, 1.0, 0.5], [0.1, 0.2, 0.0]], requires_grad=True)
+        >>> y = torch.tensor([[3.0, 2.0, 1.0], [1.0, 2.0, float("nan")]])
+        >>> kendall_loss(x, y, window=1.0, reduction="none").round(decimals=3)
         tensor([0.0080, 0.0000], grad_fn=<RoundBackward1>)
     """
     check_choice(noise, "noise", tuple(NOISES))

@@ -23,7 +23,7 @@ def soft_rank(x: Scores, window: float | Tensor, *, noise: str = "uniform", mask
     r"""Expected rank of each item under independent jitters of the scores: exact, and smooth in scores and window.
 
     .. math:: R_i = 1 + \sum_{j \ne i} P(x_j + \epsilon_j < x_i + \epsilon_i)
-                  = \frac{k + 1}{2} + \frac12 \sum_{j \ne i} g(x_i - x_j)
+                  = \frac{k + 1}{2} + \frac{1}{2} \sum_{j \ne i} g(x_i - x_j)
 
     with g as in :func:`torchrank.kendall_loss`, among the k items that count. 1 is the least score and k the largest,
     so that ranks are scores again: larger = preferred; k + 1 less the rank is the expected position. As the window

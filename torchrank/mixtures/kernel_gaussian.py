@@ -56,7 +56,7 @@ class _Points(NamedTuple):
 class KernelGaussianMixture(Mixture):
     r"""Mixture of isotropic Gaussian densities of rankings' feature vectors.
 
-    .. math:: g(x) = \sum_j p_j \Big(\frac{\lambda_j}{\pi}\Big)^{d/2} e^{-\lambda_j \lVert \Phi(x) - \mu_j \rVert^2}
+    .. math:: g(x) = \sum_j p_j \Bigl(\frac{\lambda_j}{\pi}\Bigr)^{d/2} e^{-\lambda_j \lVert \Phi(x) - \mu_j \rVert^2}
 
     (Jiao and Vert, IEEE TPAMI 40(7), 2018, equation 23 and Algorithm 2). Distances and centers need kernel values only,
 

@@ -50,8 +50,8 @@ class KernelMallowsMixture(Mixture):
 
     Where all rankings of a component agree on a pair, the likelihood has no maximum. A ridge keeps it finite: EM
     maximizes the mean log-likelihood of the rows less
-    :math:`\tfrac12 \text{ridge} \sum_j \lVert \theta_j \rVert^2`, so that neither the number of rows nor the scale of
-    their weights decides how strong it is.
+    :math:`\tfrac{1}{2} \text{ridge} \sum_j \lVert \theta_j \rVert^2`, so that neither the number of rows nor the scale
+    of their weights decides how strong it is.
 
     The normalizer is a sum over all n! rankings. Beyond 7 items that is refused; use
     :class:`torchrank.KernelGaussianMixture` there.
@@ -154,7 +154,7 @@ def match_moments(
 ) -> Tensor:
     r"""Theta under which the expected features are those of the data, but for the ridge.
 
-    It maximizes the strictly concave :math:`\theta \cdot s - N \log Z(\theta) - \tfrac12 r \lVert\theta\rVert^2`, s
+    It maximizes the strictly concave :math:`\theta \cdot s - N \log Z(\theta) - \tfrac{1}{2} r \lVert\theta\rVert^2`, s
     being the sums, N the counts and r the ridge, by damped Newton steps from ``start``.
     """
     identity = ridge * torch.eye(sums.shape[-1], dtype=sums.dtype, device=sums.device)

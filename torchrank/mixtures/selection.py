@@ -104,7 +104,7 @@ def fit_mixtures(
 
     Example:
         >>> from torchrank import MallowsMixture
-        >>> X = np.array([[4.0, 3.0, 2.0, 1.0]] * 6 + [[1.0, 2.0, 4.0, 3.0]] * 5 + [[4.0, 3.0, 1.0, 2.0]] * 3)
+        >>> X = [[4, 3, 2, 1]] * 6 + [[1, 2, 4, 3]] * 5 + [[4, 3, 1, 2]] * 3
         >>> fits = fit_mixtures(lambda k: MallowsMixture(4, k, max_lam=3.0), X, [1, 2])
         >>> fits.best.n_components, fits.agreed
         (2, True)

@@ -74,7 +74,8 @@ class SparseRankings(Prepared):
             TypeError: indices that are not integers, scores that are not real numbers.
 
         Example:
-            >>> rankings = SparseRankings.from_triples([0, 0, 1, 1], [3, 1, 1, 2], [5, 4, 2, 2], shape=(2, 5))
+            >>> rows, items, scores = [0, 0, 1, 1], [3, 1, 1, 2], [5, 4, 2, 2]
+            >>> rankings = SparseRankings.from_triples(rows, items, scores, shape=(2, 5))
             >>> rankings.dense().ranks.tolist()
             [[-1, 0, -1, 1, -1], [-1, 0, 0, -1, -1]]
         """
