@@ -1,9 +1,10 @@
-"""What mypy and pyright say of a user's program, with the wheel installed where nothing else is.
+"""The wheel, installed where nothing else is: its page on an index, and what mypy and pyright say of a user's program.
 
 typed/right.py has to pass, and its ``reveal_type`` to show what the comments say; each line of typed/wrong.py that says
 "fault" has to be reported, and no other. Under ``nox -s wheel`` it is the wheel of that session.
 """
 
+import email
 import json
 import os
 import re
@@ -21,8 +22,6 @@ WHEEL = os.environ.get("TORCHRANK_WHEEL")  # of nox
 CHECKERS = ("mypy", "pyright")
 
 pytestmark = pytest.mark.skipif(os.environ.get("CI") == "true" and not WHEEL, reason="nox -s wheel runs this")
-for checker in CHECKERS:
-    pytest.importorskip(checker, reason="of the extra dev")
 
 
 class Message(NamedTuple):
@@ -61,6 +60,8 @@ def python(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def said(python) -> dict[str, list[Message]]:
     """What each checker says."""
+    for checker in CHECKERS:
+        pytest.importorskip(checker, reason="of the extra dev")
     folder = python.parents[2]
     for program in PROGRAMS.glob("*.py"):
         (folder / program.name).write_text(program.read_text())
@@ -77,6 +78,18 @@ def said(python) -> dict[str, list[Message]]:
             for of in json.loads(by_pyright.stdout)["generalDiagnostics"]
         ],
     }
+
+
+def test_the_page_on_an_index_needs_no_files_beside_it(python):
+    (metadata,) = python.parents[1].rglob("torchrank_kernels-*.dist-info/METADATA")
+    message = email.message_from_string(metadata.read_text(encoding="utf-8"))
+    assert (message["Name"], message["Description-Content-Type"]) == ("torchrank-kernels", "text/markdown")
+    page = str(message.get_payload())
+    assert page.lstrip().startswith("# torchrank\n")
+    assert not re.findall(r"!\[|\]\((?!https:)|docs/pictures", page)
+    paths = re.findall(r" \(`((?:docs|notebooks|benchmarks/results)[^`]*)`\)", page)
+    assert len(paths) > 10
+    assert all((ROOT / path).exists() for path in paths), paths
 
 
 def marked(name: str, mark: str) -> dict[int, str]:
