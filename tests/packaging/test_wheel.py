@@ -21,7 +21,10 @@ PROGRAMS = Path(__file__).parent / "typed"
 WHEEL = os.environ.get("TORCHRANK_WHEEL")  # of nox
 CHECKERS = ("mypy", "pyright")
 
-pytestmark = pytest.mark.skipif(os.environ.get("CI") == "true" and not WHEEL, reason="nox -s wheel runs this")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.environ.get("CI") == "true" and not WHEEL, reason="nox -s wheel runs this"),
+]
 
 
 class Message(NamedTuple):
