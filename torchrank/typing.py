@@ -2,6 +2,7 @@
 
 A function takes ``Scores[Array]`` and gives ``Array``: a tensor for tensors, an array for arrays and lists. Both sides
 of a matrix are of one kind; where one is a tensor and the other an array, functions work, but types do not say so.
+Of losses it is the prediction that decides.
 Types know no data frames, whose results are frames or series: these are ``Any``. Nor do they know sparse tensors, of
 which :func:`torchrank.rank` makes sparse rankings.
 """

@@ -25,7 +25,7 @@ from torchrank.typing import Array, LossScheme, Noise, Reduction, Values, Varian
 @shares_arguments(OF_KERNELS, ARGUMENTS, OF_WEIGHTS)
 def kendall_loss(
     prediction: Scores[Array],
-    target: Scores[Array],
+    target: Scores,
     *,
     window: float | Tensor,
     noise: Noise = "uniform",

@@ -80,7 +80,7 @@ class KendallLoss(LogWindow, KeepsPrecision):
     def forward(
         self,
         prediction: Scores[Array],
-        target: Scores[Array],
+        target: Scores,
         *,
         weights: Any = None,
         pairs: Values | None = None,
@@ -117,7 +117,7 @@ class KendallLoss(LogWindow, KeepsPrecision):
         def __call__(
             self,
             prediction: Scores[Array],
-            target: Scores[Array],
+            target: Scores,
             *,
             weights: Any = None,
             pairs: Values | None = None,

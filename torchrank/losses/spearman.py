@@ -65,7 +65,7 @@ def soft_rank(x: Scores[Array], window: float | Tensor, *, noise: Noise = "unifo
 @shares_arguments(OF_KERNELS, ARGUMENTS)
 def spearman_loss(
     prediction: Scores[Array],
-    target: Scores[Array],
+    target: Scores,
     *,
     window: float | Tensor,
     noise: Noise = "uniform",

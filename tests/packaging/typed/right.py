@@ -63,7 +63,10 @@ reveal_type(tr.fit_plackett_luce(array, method="mm"))  # PlackettLuceFit[ndarray
 reveal_type(tr.fit_mixtures(lambda c: tr.MallowsMixture(3, c), array, [1, 2]))  # MixtureFits
 reveal_type(tr.kendall_loss(tensor, tensor, window=1.0, reduction="none"))  # Tensor
 reveal_type(tr.spearman_loss(array, lists, window=1.0))  # ndarray
+reveal_type(tr.kendall_loss(tensor, array, window=1.0))  # Tensor
 reveal_type(tr.soft_rank(tensor, 1.0))  # Tensor
+reveal_type(tr.soft_top_k(array, 2, 1.0))  # ndarray
+reveal_type(tr.smoothed_borda(tensor, window=1.0))  # Tensor
 reveal_type(tr.kron_rls(square, None, square, 1.0))  # ndarray
 reveal_type(tr.kron_rank_rls(torch.eye(4), None, torch.eye(4), torch.tensor([1.0]), direction="incoming"))  # Tensor
 reveal_type(tr.kron_iterative_rls(square, None, square, 1.0, method="bicgstab"))  # IterativeFit[ndarray]
