@@ -61,7 +61,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def wheel(session: nox.Session) -> None:
-    """The built wheel, from another folder and without Triton and scikit-learn."""
+    """The built wheel, from another folder and without Triton and scikit-learn; its page on an index, and its types."""
     with tempfile.TemporaryDirectory() as folder:
         session.run("python", "-m", "build", "--wheel", "--outdir", folder, ".", silent=True)
         (built,) = Path(folder).glob("*.whl")
@@ -70,6 +70,7 @@ def wheel(session: nox.Session) -> None:
         session.chdir(folder)
         session.run("python", str(ROOT / ".ci" / "wheel.py"), site, env={"PYTHONPATH": site})
         session.chdir(ROOT)
+        session.run("pytest", "-n0", "tests/packaging/test_wheel.py", env={"TORCHRANK_WHEEL": str(built)})
 
 
 @nox.session(python=lowest_python(), venv_backend="venv", reuse_venv=True)

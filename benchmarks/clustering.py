@@ -15,6 +15,7 @@ import torch
 from benchmarks.papers.clustering_data import CANDIDATES, apa, eurovision, eurovision_kernel, seeded
 from benchmarks.registry import Recorder, benchmark, median
 from torchrank import KernelGaussianMixture, KernelKMeans, KernelMallowsMixture, MallowsMixture, RankingKMeans
+from torchrank.typing import Center
 
 CLUSTERS = 5
 
@@ -50,7 +51,7 @@ def many_rankings(recorder: Recorder) -> None:
     measure(recorder, "m=5000, n=50, k=10, kernel k-means", lambda: KernelKMeans(10), rankings, 3, starts=10)
 
 
-def mallows(center: str, starts: int) -> MallowsMixture:
+def mallows(center: Center, starts: int) -> MallowsMixture:
     """A mixture with one way of finding centers."""
     return MallowsMixture(CANDIDATES, CLUSTERS, center=center, n_init=starts)
 

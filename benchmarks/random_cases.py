@@ -18,6 +18,7 @@ import torch
 
 from benchmarks.registry import RESULTS, Recorder
 from torchrank import PairCounts, kendall_distance, kendall_gram, pair_counts
+from torchrank.typing import Variant
 
 METHODS = ("signs", "inversions", "reference")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -142,7 +143,8 @@ def comparisons(batch: Batch, expected: np.ndarray) -> Iterator[tuple[str, np.nd
         return
     concordant, discordant, tied_x, tied_y, _ = expected.astype(np.float64)
     strict, pairs = concordant + discordant, expected.sum(0).astype(np.float64)
-    for variant, scale in (("a", pairs), ("b", np.sqrt((strict + tied_y) * (strict + tied_x)))):
+    scales: dict[Variant, np.ndarray] = {"a": pairs, "b": np.sqrt((strict + tied_y) * (strict + tied_x))}
+    for variant, scale in scales.items():
         kernel = np.divide(concordant - discordant, scale, out=np.zeros_like(scale), where=scale > 0)
         yield f"kernel {variant}", _differing(kendall_gram(X, Y, variant=variant, **settings), kernel, 1e-15)
     distance = discordant + batch.penalty * (tied_x + tied_y)

@@ -151,8 +151,9 @@ def evaluate(samples: Samples, kernels: Kernels, split: Split, grid: Grid) -> di
         decisions[f"KFD{kernel}mid"] = fisher_decision(kernels, kernel, split, y)
     decisions |= pair_decisions(samples, split, inner, grid)
     X = samples.X
-    for name, ties in (("APMV", "strict"), ("APMVhalf", "half")):
-        decisions[name] = all_pairs_margins(X[split.train], y[split.train], X[split.test], ties=ties)
+    rankings = X[split.train], y[split.train], X[split.test]
+    decisions["APMV"] = all_pairs_margins(*rankings, ties="strict")
+    decisions["APMVhalf"] = all_pairs_margins(*rankings)
     return decisions
 
 

@@ -13,6 +13,7 @@ from benchmarks.papers.conditional_data import YAMANISHI, Interactions, data_fol
 from benchmarks.registry import Recorder
 from torchrank.conditional import KroneckerEigh, two_step_loo
 from torchrank.metrics import concordance_index
+from torchrank.typing import Exclude
 
 # setting: lam in powers of two where the tutorial peaks, and its concordance there
 TUTORIAL = {"A": (21, 0.897650), "B": (32, 0.715542), "C": (23, 0.860152), "D": (32, 0.687180)}
@@ -46,9 +47,10 @@ def yamanishi_concordance(data: Interactions) -> dict[str, dict[int, float]]:
     powers = range(-8, 9, 2)
     lam = 2.0 ** np.array(powers)
     solver = KroneckerEigh(data.drug_similarity, data.target_similarity)
+    excludes: dict[str, Exclude] = {"A": "edge", "B": "start", "C": "end"}
     results = {
         setting: _by_power(powers, data.F, solver.loo(data.F, lam, exclude=exclude))
-        for setting, exclude in (("A", "edge"), ("B", "start"), ("C", "end"))
+        for setting, exclude in excludes.items()
     }
     roots = np.sqrt(lam)
     both = [two_step_loo(data.drug_similarity, data.target_similarity, data.F, root, root) for root in roots]

@@ -12,6 +12,7 @@ throughout; on the other two systems it is ahead in the first ten iterations at 
 
 import argparse
 from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -23,15 +24,17 @@ from benchmarks.registry import RESULTS, Recorder
 from torchrank.conditional import kron_iterative_rls, symmetrize
 from torchrank.linalg import cg, psd_eigh
 from torchrank.metrics import conditional_ranking_error
+from torchrank.typing import KrylovMethod, Loss, Relation
 
+Method: TypeAlias = KrylovMethod | Literal["paper"]
 MEASURED = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 160, 200)
 TRAIN, TEST, QUERIES = 1000, 500, 100
-TITLES = {"cg": "CG", "bicgstab": "BiCGSTAB", "paper": "CG on the paper's system"}
+TITLES: dict[Any, str] = {"cg": "CG", "bicgstab": "BiCGSTAB", "paper": "CG on the paper's system"}
 Duals = Callable[[], Tensor]
 Visit = Callable[[int, Duals], None]
 
 
-def iterate(K: Tensor, F: Tensor, method: str, loss: str, relation: str, visit: Visit) -> None:
+def iterate(K: Tensor, F: Tensor, method: Method, loss: Loss, relation: Relation, visit: Visit) -> None:
     """Show ``visit`` every iterate: its number and what computes its duals."""
     if method == "paper":
         normal_equations(K, F, loss, relation, visit)

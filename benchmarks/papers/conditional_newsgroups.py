@@ -18,6 +18,7 @@ from benchmarks.papers.conditional_data import Posts, data_folder, newsgroups
 from benchmarks.registry import Recorder
 from torchrank.conditional import KroneckerEigh
 from torchrank.metrics import conditional_ranking_error
+from torchrank.typing import Loss
 
 PAPER = {(1, "regression"): 0.3685, (1, "ranking"): 0.2562, (2, "regression"): 0.3967, (2, "ranking"): 0.2895}
 POWERS = range(-8, 4)  # from set 2 to set 1 the error on held-out groups is least at 1e-6, the test error at 1e-4
@@ -31,7 +32,7 @@ def sample(rng: np.random.Generator, posts: Posts, n: int | None) -> Posts:
     return posts.take(np.sort(rng.choice(len(posts.labels), n, replace=False)))
 
 
-def errors(seed: int, train: Posts, test: Posts, loss: str, lams: np.ndarray) -> list[float]:
+def errors(seed: int, train: Posts, test: Posts, loss: Loss, lams: np.ndarray) -> list[float]:
     """Pooled test error for each ``lam``, over :data:`QUERIES` query posts, the same for all losses, against all."""
     K = train.kernel(train)
     scale = float(K.diagonal().mean())
@@ -44,7 +45,7 @@ def errors(seed: int, train: Posts, test: Posts, loss: str, lams: np.ndarray) ->
     return [conditional_ranking_error(truth, s).pooled for s in scores]
 
 
-def choose(seed: int, train: Posts, loss: str, lams: np.ndarray) -> np.ndarray:
+def choose(seed: int, train: Posts, loss: Loss, lams: np.ndarray) -> np.ndarray:
     """Mean error for each ``lam`` between two halves of the training groups."""
     groups = np.unique(train.labels)
     # by turns, so that each half has groups of both top levels

@@ -24,6 +24,7 @@ from torchrank import (
     rank_tree,
 )
 from torchrank.metrics import discordant_shares, label_ranking_loss
+from torchrank.typing import ClusterMethod, EMInit
 
 K = 10
 
@@ -60,7 +61,7 @@ def iterative_tree(min_leaf: int = 5, **options: object) -> Fit:
     return lambda X, Y, n, seed: rank_tree(X, Y, n, min_leaf=min_leaf, generator=seeded(seed), **options)  # type: ignore[arg-type]
 
 
-def after_clustering(method: str) -> Fit:
+def after_clustering(method: ClusterMethod) -> Fit:
     """A tree with the central rankings of a clustering of rankings."""
     return lambda X, Y, n, seed: rank_clustering_tree(X, Y, n, method=method, generator=seeded(seed))
 
@@ -102,7 +103,7 @@ def with_clusters(n_clusters: int, method: Fit) -> Fit:
 _CELLS = EMSettings(n_updates=0)
 
 
-def _trained(init: str, sigma: float) -> Fit:
+def _trained(init: EMInit, sigma: float) -> Fit:
     """MM-PL with 30,000 updates below 1,000 rows, 100,000 below 3,000, and 200,000 from there on."""
     settings = [EMSettings(init=init, sigma=sigma, n_updates=n) for n in (30_000, 100_000, 200_000)]
     fits = [mm_pl(10, each) for each in settings]

@@ -1,4 +1,4 @@
-"""CITATION.cff names the version that is installed."""
+"""CITATION.cff and CHANGELOG.md name the version that is installed."""
 
 import re
 from pathlib import Path
@@ -18,3 +18,10 @@ def test_papers_are_named_by_doi():
         == len(re.findall(r"^  - type: article$", TEXT, re.M))
         == 3
     )
+
+
+def test_the_changelog_has_the_version():
+    text = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.findall(r"^## \[(\S+)\] - (?:Unreleased|\d{4}-\d\d-\d\d)$", text, re.M)
+    assert len(versions) == len(re.findall(r"^## ", text, re.M))
+    assert versions[0] == torchrank.__version__

@@ -40,3 +40,12 @@ def test_documented_pythons_are_the_declared_ones():
     pythons = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)]
     assert PROJECT["requires-python"] == f">={pythons[0]}"
     assert f"Python {pythons[0]} to {pythons[-1]}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_documented_lowest_versions_are_the_pinned_ones():
+    table = (ROOT / "docs" / "versioning.md").read_text(encoding="utf-8")
+    header, _, lowest, *_ = [line.strip("| \n").split(" | ") for line in table.splitlines() if line.startswith("|")]
+    row = {name.lower(): version for name, version in zip(header, lowest, strict=True)}
+    assert row.pop("python") == PROJECT["requires-python"].removeprefix(">=")
+    del row["tests"]
+    assert row.items() <= pins().items()

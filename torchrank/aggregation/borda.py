@@ -1,17 +1,19 @@
 """Borda's count of complete, tied and partial rankings."""
 
+from __future__ import annotations
+
 import torch
 from torch import Tensor
 
 from torchrank.aggregation.preferences import power_of_two
 from torchrank.aggregation.ties import merge_close
 from torchrank.ops.rank import as_rankings
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import PARTIAL, Meaning, Missing
 from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.validate import Scores, as_weights
+from torchrank.typing import Array, Values
 
 _LEGAL = ("raise", *PARTIAL)
 _REMEDY = 'pass missing="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'
@@ -19,7 +21,7 @@ _ROUNDING = 1e-10  # of n votes: mean votes closer than this are equal, up to th
 
 
 @isolated
-def borda(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) -> Matrix:
+def borda(X: Scores[Array], weights: Values | None = None, *, missing: Missing = None) -> Array:
     r"""Borda's central ranking: the mean votes of every item, between 1 and n.
 
     A complete ranking gives its first item n votes, the next n - 1, and the last one vote; tied items share the mean of

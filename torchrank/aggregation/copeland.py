@@ -1,17 +1,19 @@
 """Copeland's rule: pairwise majorities won, less those lost."""
 
+from __future__ import annotations
+
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.validate import Scores, check_finite
+from torchrank.typing import Array, Values
 
 
 @isolated
 def copeland(
-    X: Scores, weights: Matrix | None = None, *, missing: Missing = None, tolerance: float = ROUNDING
-) -> Matrix:
+    X: Scores[Array], weights: Values | None = None, *, missing: Missing = None, tolerance: float = ROUNDING
+) -> Array:
     """Copeland's central ranking: of every item, the number of items that it beats less the number that beat it.
 
     An item beats another if the rankings that prefer it outweigh those that prefer the other; rankings that tie the

@@ -1,45 +1,48 @@
 """Kemeny's central ranking: the one with the fewest disagreements."""
 
+from __future__ import annotations
+
 import time
-from typing import NamedTuple
+from typing import Generic, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
+from typing_extensions import NamedTuple
 
 from torchrank.aggregation.local_search import local_order, order_cost
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import on_values, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import scores_of_order
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
+from torchrank.typing import Array, KemenyMethod, Kind, Values
 
-METHODS = ("auto", "local")
+METHODS = get_args(KemenyMethod)
 _WHAT = "Kemeny scores are"
 
 
-class KemenyRanking(NamedTuple):
+class KemenyRanking(NamedTuple, Generic[Kind]):
     """A central ranking and what is proven of it. Without batch dimensions all but the scores have shape ``()``."""
 
-    scores: Matrix  # (..., n) whole numbers from n for the most preferred item to 1
-    cost: Matrix  # (...) weight of disagreements: over all rankings and pairs of items that they order the other way
-    gap: Matrix  # (...) how much cheaper a ranking might be at most, in the same unit; 0 if none is
-    optimal: Matrix  # (...) bool: whether no ranking is cheaper
-    unique: Matrix  # (...) bool: whether every other ranking is proven to be dearer
+    scores: Kind  # (..., n) whole numbers from n for the most preferred item to 1
+    cost: Kind  # (...) weight of disagreements: over all rankings and pairs of items that they order the other way
+    gap: Kind  # (...) how much cheaper a ranking might be at most, in the same unit; 0 if none is
+    optimal: Kind  # (...) bool: whether no ranking is cheaper
+    unique: Kind  # (...) bool: whether every other ranking is proven to be dearer
 
 
 @isolated
 def kemeny(
-    X: Scores,
-    weights: Matrix | None = None,
+    X: Scores[Array],
+    weights: Values | None = None,
     *,
     missing: Missing = None,
-    method: str = "auto",
+    method: KemenyMethod = "auto",
     time_limit: float = 60.0,
-) -> KemenyRanking:
+) -> KemenyRanking[Array]:
     r"""Kemeny's central ranking: the one with the fewest disagreements.
 
     It is the ranking y without ties that minimizes the weighted Kendall distance
@@ -116,9 +119,9 @@ def kemeny_of_preferences(
     preferences: Tensor,  # (..., n, n) weight that prefers i to j
     total: Tensor | None = None,  # (...) sum of the weights
     *,
-    method: str = "auto",
+    method: KemenyMethod = "auto",
     time_limit: float = 60.0,
-) -> KemenyRanking:
+) -> KemenyRanking[Tensor]:
     """The ranking of :func:`kemeny` for matrices of preferences, which may also come from comparisons of pairs.
 
     Args:

@@ -1,16 +1,19 @@
 """How many rankings prefer one item to another, for all pairs of items."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from torchrank.ops.rank import as_rankings
-from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.arrays import Origin
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.validate import Scores, as_weights
+from torchrank.typing import Array, Values
 
 REMEDY = (
     'pass missing="pairwise" to count the rankings that rank both items, "interleaving" if unranked items may be '
@@ -21,7 +24,7 @@ _BLOCK_BYTES = 32 * 2**20
 
 
 @isolated
-def pair_preferences(X: Scores, weights: Matrix | None = None, *, missing: Missing = None) -> Matrix:
+def pair_preferences(X: Scores[Array], weights: Values | None = None, *, missing: Missing = None) -> Array:
     """Weight of the rankings that prefer item i to item j, for all pairs of items.
 
     Args:
@@ -69,7 +72,7 @@ class Preferences(NamedTuple):
     scores: Tensor | None  # where a derivative in them may be asked for
 
 
-def weighed_preferences(X: Scores, weights: Matrix | None, missing: Missing) -> Preferences:
+def weighed_preferences(X: Scores[Array], weights: Values | None, missing: Missing) -> Preferences:
     """Check the arguments and count, as :func:`pair_preferences` says."""
     rankings = as_rankings(X, missing=missing, remedy=REMEDY)
     ranks, meaning = rankings.ranks, rankings.meaning

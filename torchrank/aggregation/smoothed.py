@@ -1,5 +1,7 @@
 """Borda's and Copeland's rules of uncertain scores, smooth in scores, weights and windows."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import torch
@@ -11,11 +13,12 @@ from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
 from torchrank.kernels.smoothed import one_window
 from torchrank.losses.spearman import soft_rank
 from torchrank.ops.checks import complete_scores
-from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.arrays import Origin
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES, expected_signs
 from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, count_dtype
+from torchrank.typing import Array, Noise, Values
 
 ARGUMENTS = {
     "weights": """\
@@ -27,8 +30,8 @@ matter. Batch dimensions broadcast with those of ``X``.""",
 @isolated
 @shares_arguments(OF_KERNELS, ARGUMENTS)
 def smoothed_borda(
-    X: Scores, weights: Matrix | None = None, *, window: float | Tensor, noise: str = "uniform"
-) -> Matrix:
+    X: Scores[Array], weights: Values | None = None, *, window: float | Tensor, noise: Noise = "uniform"
+) -> Array:
     r"""Expected votes by Borda's count of rankings whose scores have independent jitters, between 1 and n.
 
     .. math:: \text{votes}_i = \frac{n + 1}{2} + \frac{1}{2} \sum_{j \ne i} \sum_r w_r\, g(x_{ri} - x_{rj})
@@ -65,13 +68,13 @@ def smoothed_borda(
 @isolated
 @shares_arguments(OF_KERNELS, ARGUMENTS)
 def smoothed_copeland(
-    X: Scores,
-    weights: Matrix | None = None,
+    X: Scores[Array],
+    weights: Values | None = None,
     *,
     window: float | Tensor,
     margin_window: float | Tensor,
-    noise: str = "uniform",
-) -> Matrix:
+    noise: Noise = "uniform",
+) -> Array:
     r"""Smooth form of Copeland's rule: of every item, the majorities that it wins less those that it loses.
 
     .. math:: c_i = \sum_{j \ne i} g_v(M_{ij}), \qquad M_{ij} = \sum_r w_r\, g_u(x_{ri} - x_{rj})
@@ -120,7 +123,7 @@ class _Voters(NamedTuple):
     origin: Origin
 
 
-def _voters(X: Scores, weights: Matrix | None, noise: str) -> _Voters:
+def _voters(X: Scores, weights: Values | None, noise: str) -> _Voters:
     check_choice(noise, "noise", tuple(NOISES))
     scores, origin = as_scores(X, "X", ordinal=False)
     weight = as_weights(weights_said(X, weights), scores)

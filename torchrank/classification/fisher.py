@@ -1,32 +1,35 @@
 """Kernel Fisher discriminants: a function of a Gram matrix, and a module with a kernel inside."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, get_args
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import NamedTuple, override
 
 from torchrank.classification.labels import class_numbers, decided_class
 from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, check_symmetric
 from torchrank.linalg.precision import KeepsPrecision, kernel_values
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import as_gram, check_choice, check_count, check_number
+from torchrank.typing import Array, Kind, RidgeOn, Threshold, Values
 
-RIDGES = ("kernel", "scatter")
-THRESHOLDS = ("midpoint", "zero")
+RIDGES = get_args(RidgeOn)
+THRESHOLDS = get_args(Threshold)
 
 
-class FisherDiscriminant(NamedTuple):
+class FisherDiscriminant(NamedTuple, Generic[Kind]):
     """Discriminant functions of all classes: class c has the value ``K_new @ duals[:, c] - offsets[c]``."""
 
-    duals: Matrix  # (m, n_classes)
-    offsets: Matrix  # (n_classes,)
+    duals: Kind  # (m, n_classes)
+    offsets: Kind  # (n_classes,)
 
-    def decision(self, K_new: Matrix) -> Matrix:
+    def decision(self, K_new: Kind) -> Kind:
         """Values ``(m2, n_classes)`` from the kernel ``(m2, m)`` of new against training samples.
 
         Two classes have one value instead, ``(m2,)``, that of class 1 minus that of class 0.
@@ -34,25 +37,27 @@ class FisherDiscriminant(NamedTuple):
         Raises:
             ValueError: other columns than training samples.
         """
-        if K_new.shape[-1] != len(self.duals):
+        new: Any = K_new
+        duals: Any = self.duals
+        if new.shape[-1] != len(duals):
             raise ValueError(
-                f"K_new has shape {tuple(K_new.shape)}; expected (m2, {len(self.duals)}), "
+                f"K_new has shape {tuple(new.shape)}; expected (m2, {len(duals)}), "
                 "new samples (rows) against training samples"
             )
-        values = K_new @ self.duals - self.offsets
+        values = new @ duals - self.offsets
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
 
 @isolated
 def fisher_discriminant(
-    K: Matrix,
-    y: Matrix,
+    K: Values[Array],
+    y: Values,
     *,
     n_classes: int | None = None,
     ridge: float | Tensor = 1e-3,
-    ridge_on: str = "kernel",
-    threshold: str = "midpoint",
-) -> FisherDiscriminant:
+    ridge_on: RidgeOn = "kernel",
+    threshold: Threshold = "midpoint",
+) -> FisherDiscriminant[Array]:
     r"""Fisher's discriminant in the feature space of a kernel, by one linear solve.
 
     With the mean mu_c of class c, the mean mu of all m samples and the within-class scatter S (a sum, not a mean) of
@@ -189,15 +194,17 @@ class KernelFisherDiscriminant(KeepsPrecision):
         *,
         n_classes: int = 2,
         ridge: float = 1e-3,
-        ridge_on: str = "kernel",
-        threshold: str = "midpoint",
+        ridge_on: RidgeOn = "kernel",
+        threshold: Threshold = "midpoint",
     ) -> None:
         super().__init__()
         check_choice(ridge_on, "ridge_on", RIDGES)
         check_choice(threshold, "threshold", THRESHOLDS)
         check_count(n_classes, "n_classes", least=2)
         _check_ridge(ridge)
-        self.kernel, self.n_classes, self.ridge_on, self.threshold = kernel, n_classes, ridge_on, threshold
+        self.kernel, self.n_classes = kernel, n_classes
+        self.ridge_on: RidgeOn = ridge_on
+        self.threshold: Threshold = threshold
         self.log_ridge = nn.Parameter(torch.tensor(math.log(ridge), dtype=torch.float64))
         x_train = x_train.as_scores() if isinstance(x_train, Rankings) else x_train
         self.register_buffer("x_train", x_train.clone())  # loading a state writes into it
@@ -209,7 +216,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
         """The ridge."""
         return self.log_ridge.exp()
 
-    def solve(self, y: Any) -> FisherDiscriminant:
+    def solve(self, y: Any) -> FisherDiscriminant[Tensor]:
         """Discriminant functions for class numbers ``(m,)``, with gradients for the kernel and ``log_ridge``."""
         return fisher_discriminant(
             as_double(kernel_values(self.kernel, self.x_train, self.x_train)),
@@ -232,7 +239,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
         self.offsets.copy_(discriminant.offsets)
         return Evidence.closed_form()
 
-    def class_scores(self, X: Tensor, discriminant: FisherDiscriminant | None = None) -> Tensor:
+    def class_scores(self, X: Tensor, discriminant: FisherDiscriminant[Tensor] | None = None) -> Tensor:
         """Discriminant functions ``(m2, n_classes)`` at ``(m2, d)``: those of :meth:`solve`, or the fitted ones."""
         duals, offsets = discriminant or self._fitted
         return as_double(kernel_values(self.kernel, X, self.x_train)) @ duals - offsets
@@ -241,12 +248,17 @@ class KernelFisherDiscriminant(KeepsPrecision):
         """Decision values of samples ``(m2, d)``: ``(m2,)``, positive for class 1, or ``(m2, n_classes)``."""
         return self._fitted.decision(as_double(kernel_values(self.kernel, X, self.x_train)))
 
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Tensor) -> Tensor: ...
+
     def predict(self, X: Tensor) -> Tensor:
         """Class numbers ``(m2,)`` int64; the lowest one among equals."""
         return decided_class(self(X))
 
     @property
-    def _fitted(self) -> FisherDiscriminant:
+    def _fitted(self) -> FisherDiscriminant[Tensor]:
         return FisherDiscriminant(self.duals, self.offsets)
 
     def extra_repr(self) -> str:

@@ -1,9 +1,10 @@
 """Top scoring pairs and the majority vote of all pairs as modules: scores of items in, decisions about classes out."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from torchrank.classification.labels import class_numbers, class_pairs, decided_class, one_against_one
 from torchrank.classification.pair_scores import (
@@ -18,6 +19,7 @@ from torchrank.linalg.precision import KeepsPrecision
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import RemembersItems
 from torchrank.rankings.validate import as_scores, check_choice, check_count
+from torchrank.typing import VoteTies
 
 
 @isolated
@@ -81,6 +83,11 @@ class TopScoringPairs(KeepsPrecision, RemembersItems):
         margins = torch.stack([torch.as_tensor(vote_margins(X, p)) for p in pairs])
         return one_against_one(margins, self.n_classes)
 
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Tensor) -> Tensor: ...
+
     def predict(self, X: Tensor) -> Tensor:
         """Class numbers ``(m,)`` int64; the lowest one among equals."""
         return decided_class(self(X))
@@ -111,13 +118,13 @@ class AllPairsMajorityVote(KeepsPrecision, RemembersItems):
     samples: Tensor
     labels: Tensor
 
-    def __init__(self, X: Tensor, y: Any, *, n_classes: int | None = None, ties: str = "half") -> None:
+    def __init__(self, X: Tensor, y: Any, *, n_classes: int | None = None, ties: VoteTies = "half") -> None:
         super().__init__()
         check_choice(ties, "ties", TIES)
         X, origin = as_scores(X)
         self.remember(origin.items)
         labels, self.n_classes = class_numbers(y, len(X), n_classes, X.device)
-        self.ties = ties
+        self.ties: VoteTies = ties
         self.register_buffer("samples", X.clone())  # loading a state writes into buffers
         self.register_buffer("labels", labels.clone())
 
@@ -130,6 +137,11 @@ class AllPairsMajorityVote(KeepsPrecision, RemembersItems):
             train, classes = self.samples[of_two], self.labels[of_two] == second
             margins.append(all_pairs_margins(train, classes, X, ties=self.ties, progress=progress))
         return one_against_one(torch.stack(margins), self.n_classes)
+
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Tensor, *, progress: bool = False) -> Tensor: ...
 
     def predict(self, X: Tensor) -> Tensor:
         """Class numbers ``(m2,)`` int64; the lowest one among equals."""

@@ -1,10 +1,13 @@
 """Scores of pairs of items between two classes of rankings, and the votes of pairs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Generic, get_args
 
 import torch
 from torch import Tensor
+from typing_extensions import NamedTuple
 
 from torchrank.classification.labels import class_numbers
 from torchrank.classification.pair_blocks import all_pairs_margins as sum_votes
@@ -15,24 +18,25 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_items
 from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
+from torchrank.typing import Array, Kind, Values, VoteTies
 
-TIES = ("half", "strict")
+TIES = get_args(VoteTies)
 _REMEDY = "pairs compare items of complete rankings: leave the item out, or fill in a score"
 
 
-class ScoredPairs(NamedTuple):
+class ScoredPairs(NamedTuple, Generic[Kind]):
     """Pairs of items, best first; ``(k,)`` each."""
 
-    above: Matrix  # int64, the item that is above the other more often in the second class than in the first
-    below: Matrix  # int64
-    score: Matrix  # float64 in [0, 1]
-    secondary: Matrix  # float64 in [0, n)
+    above: Kind  # int64, the item that is above the other more often in the second class than in the first
+    below: Kind  # int64
+    score: Kind  # float64 in [0, 1]
+    secondary: Kind  # float64 in [0, n)
 
 
 @isolated
 def top_scoring_pairs(
-    X: Scores, y: Matrix, k: int = 1, *, disjoint: bool = False, progress: bool = False
-) -> ScoredPairs:
+    X: Scores[Array], y: Values, k: int = 1, *, disjoint: bool = False, progress: bool = False
+) -> ScoredPairs[Array]:
     r"""Find the pairs of items whose order tells two classes apart best.
 
     .. math:: \Delta_{ij} = |p_{ij}(1) - p_{ij}(0)|, \qquad
@@ -85,7 +89,7 @@ def top_scoring_pairs(
 
 
 @isolated
-def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None) -> Matrix:
+def vote_margins(X: Scores[Array], pairs: ScoredPairs, ks: Sequence[int] | None = None) -> Array:
     """Margin of the majority vote of pairs, for any number of best pairs at once.
 
     A pair votes for class 1 where ``above`` has the larger score in a sample, for class 0 where the smaller; one half
@@ -117,7 +121,9 @@ def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None)
 
 
 @isolated
-def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "half", progress: bool = False) -> Matrix:
+def all_pairs_margins(
+    X_train: Scores, y: Values, X: Scores[Array], *, ties: VoteTies = "half", progress: bool = False
+) -> Array:
     """Margin of the majority vote of all n(n-1)/2 pairs, each oriented as :func:`top_scoring_pairs` says.
 
     Pairs are scored and vote block by block, and none is kept.
@@ -158,7 +164,7 @@ def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "hal
 
 
 @isolated
-def paired_items(pairs: ScoredPairs, n: int, ks: Sequence[int]) -> Matrix:
+def paired_items(pairs: ScoredPairs, n: int, ks: Sequence[int]) -> Array:
     """Which items are in the best pairs, for any number of best pairs at once.
 
     Args:

@@ -1,5 +1,7 @@
 """Rankings as centers: Kemeny's, Borda's and Copeland's, for many weightings of the same rankings at once."""
 
+from typing import get_args
+
 import torch
 from torch import Tensor
 
@@ -8,8 +10,9 @@ from torchrank.aggregation.preferences import ROUNDING
 from torchrank.aggregation.ties import merge_close
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.pairs import item_pairs
+from torchrank.typing import Center
 
-CENTERS = ("kemeny", "borda", "copeland")
+CENTERS = get_args(Center)
 
 
 def centers_of_margins(

@@ -1,13 +1,16 @@
 """Kernel k-means: clusters of rankings whose centers are means in the kernel's feature space."""
 
+from __future__ import annotations
+
 import copy
 import math
 import os
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
@@ -30,13 +33,14 @@ from torchrank.linalg.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double
 from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group
-from torchrank.rankings.arrays import Matrix, Origin
-from torchrank.rankings.batches import as_batches, refuse_weights, refuse_without_batches
+from torchrank.rankings.arrays import Origin
+from torchrank.rankings.batches import Batched, as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import Scores
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 from torchrank.stream.passes import Chunk, Passes, read_rankings
+from torchrank.typing import Array, Init, Values
 
 
 @isolated
@@ -99,7 +103,7 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
         n_clusters: int,
         *,
         kernel: Kernel | None = None,
-        init: str | Matrix = "k-means++",
+        init: Init | Values = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
     ) -> None:
@@ -119,14 +123,14 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
     @torch.no_grad()
     def fit(
         self,
-        X: Scores,
-        weights: Matrix | None = None,
+        X: Scores[Array] | Batched,
+        weights: Values | None = None,
         *,
         generator: torch.Generator | None = None,
         progress: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         group: Group = None,
-    ) -> KMeansFit:
+    ) -> KMeansFit[Array]:
         """Find clusters.
 
         Rows in batches are fitted to exactly too, without a Gram matrix or the features of all rows: the Kendall kernel
@@ -182,7 +186,7 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
         labels = labels_of_all(fit.labels, data.groups, data.given, self.predict)
         return replace(fit, labels=data.origin.wrap(labels))
 
-    def forward(self, X: Scores, diagonal: Matrix | None = None) -> Matrix:
+    def forward(self, X: Scores[Array], diagonal: Values[Array] | None = None) -> Array:
         """Squared distances ``(m2, c)`` to the centers, infinite for clusters without members.
 
         Args:
@@ -202,8 +206,13 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
         distances = (own[:, None] + relative).clamp(min=0)
         return origin.wrap(distances)
 
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Scores[Array], diagonal: Values[Array] | None = None) -> Array: ...
+
     @torch.no_grad()
-    def predict(self, X: Scores) -> Matrix:
+    def predict(self, X: Scores[Array]) -> Array:
         """Labels ``(m2,)`` int64 of the nearest centers; see :meth:`forward` for ``X``."""
         if self.means.shape[1]:
             rankings = self._read_again(X)

@@ -1,9 +1,11 @@
 """Lloyd's algorithm in any geometry, from many starts at once."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -14,7 +16,7 @@ from torchrank._repr import short_repr
 from torchrank._warnings import warn, warn_not_converged
 from torchrank.evidence import Evidence
 from torchrank.kernels.points import Groups
-from torchrank.rankings.arrays import Matrix
+from torchrank.typing import Kind
 
 BATCH_ELEMENTS = 2**24  # starts are run together while starts x clusters x rows stay below
 
@@ -36,7 +38,7 @@ class Geometry(Protocol):
         """Points ``(s,)`` by number, each as the one center of a start: ``(s, 1, q)``."""
         ...
 
-    def centers(self, labels: Tensor, n_clusters: int, previous: "Clusters | None") -> Tensor:
+    def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
         """Centers of the clusters that ``labels`` ``(s, m)`` make; anything for empty ones."""
         ...
 
@@ -55,18 +57,18 @@ class Geometry(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KMeansFit(Evidence):
+class KMeansFit(Evidence, Generic[Kind]):
     """Labels, and the evidence for them; ``reason`` is "tolerance" or "max_iter".
 
     The objective is the weighted sum of what the rows cost at their centers, and never rises; losses are the last
     objective of each start.
     """
 
-    labels: Matrix  # (m,) int64, the nearest of the centers; None of rows in batches, for which predict gives them
+    labels: Kind  # (m,) int64, the nearest of the centers; None of rows in batches, for which predict gives them
 
     __repr__ = short_repr
 
-    def times(self, unit: float) -> "KMeansFit":
+    def times(self, unit: float) -> KMeansFit:
         """The same for weights multiplied by ``unit``."""
         objective, losses = (tuple(unit * value for value in values) for values in (self.objective, self.losses))
         return replace(self, objective=objective, losses=losses)
@@ -128,7 +130,7 @@ def lloyd(
 
 
 def _run(
-    geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar: "tqdm[Any]", moving: float
+    geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar: tqdm[Any], moving: float
 ) -> BestStart:
     """Lloyd's algorithm from starts that go together; those that have converged drop out."""
     (s, m), weights = labels.shape, geometry.weights

@@ -1,6 +1,6 @@
 """What is fitted to points of a kernel's feature space: checked Gram matrices, explicit features, diagonals."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,8 +15,9 @@ from torchrank.rankings.missing import PARTIAL
 from torchrank.rankings.names import check_same_rows
 from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.prepared import Rankings, weights_said
-from torchrank.rankings.validate import Scores, as_gram
+from torchrank.rankings.validate import as_gram
 from torchrank.rankings.weights import in_own_unit
+from torchrank.typing import Variant
 
 _DIAGONAL_BLOCK = 64
 
@@ -67,7 +68,7 @@ class TrainingPoints(NamedTuple):
     origin: Origin
 
 
-def training_points(kernel: Kernel, X: Scores, weights: Matrix | None) -> TrainingPoints:
+def training_points(kernel: Kernel, X: Any, weights: Matrix | None) -> TrainingPoints:
     """Check rankings and weights, leave out rows of weight 0, and count equal ones once.
 
     Raises:
@@ -99,7 +100,7 @@ def explicit_features(kernel: Kernel, X: Points) -> Tensor | None:
     return None
 
 
-def _variant(kernel: KendallKernel, X: Rankings) -> str:
+def _variant(kernel: KendallKernel, X: Rankings) -> Variant:
     """The variant that the kernel has for complete rankings."""
     return kernel.variant or ("a" if (kernel.missing or X.missing) in PARTIAL else "b")
 

@@ -1,12 +1,15 @@
 """k-means whose centers are rankings."""
 
+from __future__ import annotations
+
 import copy
 import os
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from torchrank._docs import shares_arguments
 from torchrank.clustering.arguments import ARGUMENTS
@@ -26,8 +29,7 @@ from torchrank.kernels.points import grouped, row_weights
 from torchrank.linalg.state import GrowingBuffers
 from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group
-from torchrank.rankings.arrays import Matrix
-from torchrank.rankings.batches import as_batches, refuse_weights, refuse_without_batches
+from torchrank.rankings.batches import Batched, as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.pairs import discordant_with_centers, pair_signs, ranks_of_signs
@@ -35,6 +37,7 @@ from torchrank.rankings.prepared import Rankings, weights_said
 from torchrank.rankings.validate import Scores, check_choice
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 from torchrank.stream.passes import Chunk, Passes, read_rankings
+from torchrank.typing import Array, Center, Init, MissingWord, Values
 
 _LEGAL = ("raise", "pairwise")
 _REMEDY = 'pass missing="pairwise" to let unranked items cost nothing'
@@ -81,9 +84,9 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         self,
         n_clusters: int,
         *,
-        center: str = "kemeny",
-        missing: str | None = None,
-        init: str | Matrix = "k-means++",
+        center: Center = "kemeny",
+        missing: MissingWord | None = None,
+        init: Init | Values = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
     ) -> None:
@@ -92,7 +95,9 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         check_choice(center, "center", CENTERS)
         if missing is not None:
             check_choice(missing, "missing", _LEGAL)
-        self.n_clusters, self.center, self.missing = n_clusters, center, missing
+        self.n_clusters = n_clusters
+        self.center: Center = center
+        self.missing: MissingWord | None = missing
         self.init, self.n_init, self.max_iter = init, n_init, max_iter
         self.register_growing(centers=torch.empty((n_clusters, 0), dtype=torch.int64))
         self.register_buffer("filled", torch.zeros(n_clusters, dtype=torch.bool))
@@ -100,14 +105,14 @@ class RankingKMeans(GrowingBuffers, nn.Module):
     @torch.no_grad()
     def fit(
         self,
-        X: Scores,
-        weights: Matrix | None = None,
+        X: Scores[Array] | Batched,
+        weights: Values | None = None,
         *,
         generator: torch.Generator | None = None,
         progress: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         group: Group = None,
-    ) -> KMeansFit:
+    ) -> KMeansFit[Array]:
         """Find clusters.
 
         Args:
@@ -151,13 +156,18 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         return replace(fit, labels=rankings.origin.wrap(labels))
 
     @torch.no_grad()
-    def forward(self, X: Scores) -> Matrix:
+    def forward(self, X: Scores[Array]) -> Array:
         """Discordant pairs ``(m2, c)`` of rankings ``(m2, n)`` with the centers; infinite for those without members."""
         rankings = self._fitted_ranks(X)
         return rankings.origin.wrap(self._costs(rankings.ranks).mT.to(rankings.result_dtype))
 
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Scores[Array]) -> Array: ...
+
     @torch.no_grad()
-    def predict(self, X: Scores) -> Matrix:
+    def predict(self, X: Scores[Array]) -> Array:
         """Labels ``(m2,)`` int64 of the nearest centers, the first of equally near ones."""
         rankings = self._fitted_ranks(X)
         return rankings.origin.wrap(self._nearest(rankings.ranks))
@@ -193,13 +203,13 @@ class RankingKMeans(GrowingBuffers, nn.Module):
     def _chunk(self, X: Any, weights: Any) -> Chunk:
         return read_rankings(X, weights, missing=self.missing, remedy=_REMEDY, legal=_LEGAL)
 
-    def _ranks(self, X: Scores) -> Rankings:
+    def _ranks(self, X: Any) -> Rankings:
         rankings = as_rankings(X, missing=self.missing, remedy=_REMEDY, legal=_LEGAL)
         if rankings.ndim != 2:
             raise ValueError(f"X has shape {tuple(rankings.shape)}; expected one matrix")
         return rankings
 
-    def _fitted_ranks(self, X: Scores) -> Rankings:
+    def _fitted_ranks(self, X: Any) -> Rankings:
         if self.centers.shape[1] == 0:
             raise ValueError("this model has no clusters yet; call fit first")
         rankings = self._ranks(X)

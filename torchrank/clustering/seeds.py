@@ -1,6 +1,7 @@
 """Where Lloyd's algorithm starts: k-means++ seeds, random labels, or given ones."""
 
 import math
+from typing import get_args
 
 import numpy as np
 import torch
@@ -11,8 +12,9 @@ from torchrank.kernels.block_stream import digest
 from torchrank.kernels.points import Groups
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.validate import check_choice, check_count, check_generator
+from torchrank.typing import Init
 
-INITS = ("k-means++", "random")
+INITS = get_args(Init)
 
 
 def check_clustering(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -10,19 +10,18 @@ from torch import Tensor
 from torchrank.linalg import as_double, check_psd, check_symmetric
 from torchrank.rankings.arrays import as_tensor, to_numpy
 from torchrank.rankings.derivatives import on_values
+from torchrank.typing import Direction, Loss
 
-Array: TypeAlias = Any  # NumPy array or tensor; results are of the kind that came in
-
-LOSSES = ("regression", "ranking")
-DIRECTIONS = ("outgoing", "incoming")
+LOSSES = get_args(Loss)
+DIRECTIONS = get_args(Direction)
 
 
-def tensor_of(x: Array, name: str) -> Tensor:
+def tensor_of(x: Any, name: str) -> Tensor:
     """``x`` as a tensor; extended precision is rounded to float64."""
     return as_tensor(x, name)[0]
 
 
-def real_tensor(x: Array, name: str) -> Tensor:
+def real_tensor(x: Any, name: str) -> Tensor:
     """``x`` as a float32 or float64 tensor; integers and bools take torch's default dtype, NumPy's numbers float64.
 
     Raises:
@@ -36,7 +35,7 @@ def real_tensor(x: Array, name: str) -> Tensor:
     return tensor
 
 
-def kernel_pair(K_start: Array, K_end: Array | None) -> tuple[Tensor, Tensor]:
+def kernel_pair(K_start: Any, K_end: Any | None) -> tuple[Tensor, Tensor]:
     """The kernel matrices of start and end nodes; the same tensor twice where there is one set of nodes.
 
     Raises:
@@ -53,7 +52,7 @@ def kernel_pair(K_start: Array, K_end: Array | None) -> tuple[Tensor, Tensor]:
     return start, end
 
 
-def checked_double(K: Array, name: str) -> Tensor:
+def checked_double(K: Any, name: str) -> Tensor:
     """A kernel matrix, checked by the rounding of its own dtype, then made symmetric in float64.
 
     Raises:
@@ -67,7 +66,7 @@ def checked_double(K: Array, name: str) -> Tensor:
 
 
 def cross_kernels(
-    K_start: Array, K_end: Array | None, n_train: tuple[int, int], dtype_of: Tensor, *, one_domain: bool
+    K_start: Any, K_end: Any | None, n_train: tuple[int, int], dtype_of: Tensor, *, one_domain: bool
 ) -> tuple[Tensor, Tensor]:
     """The kernels between new nodes (rows) and training nodes (columns), as every ``predict`` takes them.
 
@@ -87,7 +86,7 @@ def cross_kernels(
     return start, start if K_end is None else _cross_kernel(K_end, "K_end", n_train[1], dtype_of)
 
 
-def check_end_given(end: Array | None, name: str, *, one_domain: bool) -> None:
+def check_end_given(end: Any | None, name: str, *, one_domain: bool) -> None:
     """Raise ``ValueError`` where end nodes are not described although they are a set of their own."""
     if end is None and not one_domain:
         raise ValueError(
@@ -96,7 +95,7 @@ def check_end_given(end: Array | None, name: str, *, one_domain: bool) -> None:
         )
 
 
-def _cross_kernel(K: Array, name: str, n_train: int, dtype_of: Tensor) -> Tensor:
+def _cross_kernel(K: Any, name: str, n_train: int, dtype_of: Tensor) -> Tensor:
     tensor = real_tensor(K, name)
     if tensor.ndim != 2 or tensor.shape[1] != n_train:
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected (new nodes, {n_train} training nodes)")
@@ -104,7 +103,7 @@ def _cross_kernel(K: Array, name: str, n_train: int, dtype_of: Tensor) -> Tensor
     return tensor
 
 
-def label_matrix(F: Array, shape: tuple[int, int], kernel: Tensor) -> Tensor:
+def label_matrix(F: Any, shape: tuple[int, int], kernel: Tensor) -> Tensor:
     """Labels ``(..., m, n)`` of a complete graph.
 
     Raises:
@@ -121,7 +120,7 @@ def label_matrix(F: Array, shape: tuple[int, int], kernel: Tensor) -> Tensor:
     return labels
 
 
-def edge_list(edges: Array, n_start: int, n_end: int, device: torch.device, name: str = "edges") -> Tensor:
+def edge_list(edges: Any, n_start: int, n_end: int, device: torch.device, name: str = "edges") -> Tensor:
     """Edges ``(q, 2)`` as start and end nodes ``(2, q)``.
 
     Raises:
@@ -147,7 +146,7 @@ def edge_list(edges: Array, n_start: int, n_end: int, device: torch.device, name
     return pairs
 
 
-def edge_labels(y: Array, n_edges: int, kernel: Tensor, name: str = "y") -> Tensor:
+def edge_labels(y: Any, n_edges: int, kernel: Tensor, name: str = "y") -> Tensor:
     """Labels ``(q,)`` of edges, finite, in the dtype of the kernels."""
     labels = as_kernel_values(y, name, kernel)
     if tuple(labels.shape) != (n_edges,):
@@ -156,7 +155,7 @@ def edge_labels(y: Array, n_edges: int, kernel: Tensor, name: str = "y") -> Tens
     return labels
 
 
-def as_kernel_values(x: Array, name: str, kernel: Tensor) -> Tensor:
+def as_kernel_values(x: Any, name: str, kernel: Tensor) -> Tensor:
     """Labels or weights in the dtype of the kernel, to which all but floating tensors are converted.
 
     Raises:
@@ -170,7 +169,7 @@ def as_kernel_values(x: Array, name: str, kernel: Tensor) -> Tensor:
     return tensor
 
 
-def regularization(lam: Array, device: torch.device, name: str = "lam") -> Tensor:
+def regularization(lam: Any, device: torch.device, name: str = "lam") -> Tensor:
     """``lam`` of any shape as a tensor that is finite and at least zero, in float64 on the device."""
     tensor = tensor_of(lam, name)
     if tensor.is_complex() or tensor.dtype == torch.bool:
@@ -183,7 +182,7 @@ def regularization(lam: Array, device: torch.device, name: str = "lam") -> Tenso
     return tensor.to(device, torch.float64)
 
 
-def scalar_regularization(lam: Array, device: torch.device, name: str = "lam") -> Tensor:
+def scalar_regularization(lam: Any, device: torch.device, name: str = "lam") -> Tensor:
     """One ``lam``, checked as :func:`regularization` does."""
     tensor = regularization(lam, device, name)
     if tensor.ndim != 0:
@@ -199,7 +198,7 @@ def check_like_kernel(x: Tensor, name: str, kernel: Tensor) -> None:
         raise ValueError(f"{name} is on {x.device} and K_start on {kernel.device}; move one, {name}.to(K_start.device)")
 
 
-def wrapper(*inputs: Array) -> Callable[[Tensor], Array]:
+def wrapper(*inputs: Any) -> Callable[[Tensor], Any]:
     """What turns a result into the callers' kind of array: NumPy where no input was a tensor."""
     return _same if any(isinstance(x, Tensor) for x in inputs) else to_numpy
 

@@ -1,18 +1,21 @@
 """Conditional ranking on complete graphs as functions: kernels and labels in, dual coefficients out."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.conditional.adjoint import solve_pairs
-from torchrank.conditional.arguments import Array, kernel_pair, label_matrix, scalar_regularization, wrapper
+from torchrank.conditional.arguments import kernel_pair, label_matrix, scalar_regularization, wrapper
 from torchrank.conditional.descriptions import DIRECTION, EXCLUDE_NODES, K_END, K_START, LABELS, LAM, RELATION
 from torchrank.conditional.eigen import KroneckerEigh
 from torchrank.linalg import Eigen, as_double, psd_eigh
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import Array, Direction, NodesExcluded, Relation, Values
 
 _KERNELS_AND_LABELS = {"K_start": K_START, "K_end": K_END, "F": LABELS, "lam": LAM}
 
@@ -20,12 +23,12 @@ _KERNELS_AND_LABELS = {"K_start": K_START, "K_end": K_END, "F": LABELS, "lam": L
 @isolated
 @shares_arguments(**_KERNELS_AND_LABELS, relation=RELATION)
 def kron_rls(
-    K_start: Array,  # (m, m)
-    K_end: Array | None,  # (n, n), None for the same nodes
-    F: Array,  # (..., m, n)
-    lam: Array,
+    K_start: Values[Array],  # (m, m)
+    K_end: Values[Array] | None,  # (n, n), None for the same nodes
+    F: Values[Array],  # (..., m, n)
+    lam: float | Values,
     *,
-    relation: str = "ordinary",
+    relation: Relation = "ordinary",
 ) -> Array:
     """Kronecker regularized least squares on a complete graph in closed form, O(m^3 + n^3).
 
@@ -56,12 +59,12 @@ def kron_rls(
 @isolated
 @shares_arguments(**_KERNELS_AND_LABELS, direction=DIRECTION)
 def kron_rank_rls(
-    K_start: Array,  # (m, m)
-    K_end: Array | None,  # (n, n), None for the same nodes
-    F: Array,  # (..., m, n)
-    lam: Array,
+    K_start: Values[Array],  # (m, m)
+    K_end: Values[Array] | None,  # (n, n), None for the same nodes
+    F: Values[Array],  # (..., m, n)
+    lam: float | Values,
     *,
-    direction: str = "outgoing",
+    direction: Direction = "outgoing",
 ) -> Array:
     """Kronecker RankRLS on a complete graph in closed form, O(m^3 + n^3), for singular kernels too.
 
@@ -91,7 +94,13 @@ def kron_rank_rls(
 
 @isolated
 @shares_arguments(**_KERNELS_AND_LABELS)
-def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array) -> Array:
+def two_step_rls(
+    K_start: Values[Array],
+    K_end: Values[Array] | None,
+    F: Values[Array],
+    lam_start: float | Values,
+    lam_end: float | Values,
+) -> Array:
     """Kernel ridge regression over start nodes, then over end nodes.
 
     Args:
@@ -116,7 +125,13 @@ def two_step_rls(K_start: Array, K_end: Array | None, F: Array, lam_start: Array
 @isolated
 @shares_arguments(**_KERNELS_AND_LABELS, exclude=EXCLUDE_NODES)
 def two_step_loo(
-    K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array, *, exclude: str = "both"
+    K_start: Values[Array],
+    K_end: Values[Array] | None,
+    F: Values[Array],
+    lam_start: float | Values,
+    lam_end: float | Values,
+    *,
+    exclude: NodesExcluded = "both",
 ) -> Array:
     """Predictions of :func:`two_step_rls` for every edge without the nodes that it joins, all in O(m^3 + n^3).
 
@@ -139,7 +154,7 @@ def two_step_loo(
         ValueError: a kernel that is not symmetric positive semi-definite, labels of another shape or NaN, negative lam;
             an unknown ``exclude``; lam = 0 with a singular kernel on a side left out.
     """
-    check_choice(exclude, "exclude", ("start", "end", "both"))
+    check_choice(exclude, "exclude", get_args(NodesExcluded))
     labels, start, end = _two_step(K_start, K_end, F, lam_start, lam_end)
     left = _leave_out(start) if exclude in ("start", "both") else start.kernel @ start.inverse
     right = _leave_out(end) if exclude in ("end", "both") else end.kernel @ end.inverse
@@ -154,9 +169,7 @@ class _Side(NamedTuple):
     singular: bool
 
 
-def _two_step(
-    K_start: Array, K_end: Array | None, F: Array, lam_start: Array, lam_end: Array
-) -> tuple[Tensor, _Side, _Side]:
+def _two_step(K_start: Any, K_end: Any, F: Any, lam_start: Any, lam_end: Any) -> tuple[Tensor, _Side, _Side]:
     start, end = kernel_pair(K_start, K_end)
     labels = label_matrix(F, (len(start), len(end)), start)
     start_eigen = psd_eigh(start, "K_start")

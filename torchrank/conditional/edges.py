@@ -1,5 +1,7 @@
 """Conditional ranking on lists of edges: incomplete graphs, repeated edges, loops, nodes without edges."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,7 +13,6 @@ from torchrank.conditional.adjoint import EdgeMaps, attach_gradients
 from torchrank.conditional.arguments import (
     DIRECTIONS,
     LOSSES,
-    Array,
     edge_labels,
     edge_list,
     kernel_pair,
@@ -28,28 +29,29 @@ from torchrank.linalg import as_double, check_psd
 from torchrank.metrics import conditional_ranking_error
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import Array, Direction, KrylovMethod, Loss, Relation, Values
 
 
 @isolated
 @shares_arguments(**ITERATIVE)
 def kron_edge_rls(
-    K_start: Array,  # (m, m)
-    K_end: Array | None,  # (n, n), None for the same nodes
-    edges: Array,  # (q, 2) integers
-    y: Array,  # (q,)
-    lam: Array,
+    K_start: Values[Array],  # (m, m)
+    K_end: Values[Array] | None,  # (n, n), None for the same nodes
+    edges: Values,  # (q, 2) integers
+    y: Values[Array],  # (q,)
+    lam: float | Values,
     *,
-    loss: str = "regression",
-    direction: str = "outgoing",
-    relation: str = "ordinary",
-    method: str = "cg",
+    loss: Loss = "regression",
+    direction: Direction = "outgoing",
+    relation: Relation = "ordinary",
+    method: KrylovMethod = "cg",
     tol: float | None = None,
     max_iter: int = 1000,
     callback: Callable[[FitState], bool | None] | None = None,
-    validation: tuple[Array, Array] | Callable[[Tensor], float] | None = None,
+    validation: tuple[Values, Values] | Callable[[Tensor], float] | None = None,
     patience: int = 10,
-    warm_start: Array | None = None,
-) -> IterativeFit:
+    warm_start: Values | None = None,
+) -> IterativeFit[Array]:
     """Kronecker RLS and RankRLS on any list of edges: incomplete graphs, repeated edges, loops, nodes without edges.
 
     Minimizes ``(y - G a)' L (y - G a) + lam a' G a`` over duals indexed by edge, where ``G`` is the
@@ -116,22 +118,22 @@ def kron_edge_rls(
 def solve_edges(
     start: Tensor,  # (m, m)
     other: Tensor | None,  # (n, n), None for the same nodes
-    edges: Array,
-    y: Array,
-    lam: Array,
+    edges: Values,
+    y: Values[Array],
+    lam: float | Values,
     *,
-    loss: str,
-    direction: str,
-    relation: str,
-    method: str = "cg",
+    loss: Loss,
+    direction: Direction,
+    relation: Relation,
+    method: KrylovMethod = "cg",
     tol: float | None = None,
     max_iter: int = 1000,
     callback: Callable[[FitState], bool | None] | None = None,
-    validation: tuple[Array, Array] | Callable[[Tensor], float] | None = None,
+    validation: tuple[Values, Values] | Callable[[Tensor], float] | None = None,
     patience: int = 10,
-    warm_start: Array | None = None,
+    warm_start: Values | None = None,
     wrap: Callable[[Tensor], Array] = lambda result: result,
-) -> IterativeFit:
+) -> IterativeFit[Array]:
     """:func:`kron_edge_rls` for kernels that are checked already; ``wrap`` makes the caller's kind of array."""
     check_choice(loss, "loss", LOSSES)
     check_choice(direction, "direction", DIRECTIONS)
@@ -167,7 +169,7 @@ def solve_edges(
 
 
 @isolated
-def observed_edges(F: Array) -> tuple[Array, Array]:
+def observed_edges(F: Values[Array]) -> tuple[Array, Array]:
     """The edges of a label matrix with missing entries.
 
     Args:

@@ -6,6 +6,10 @@ system for the ranking loss is ``(K (x) C K + lam I) a = (I (x) C) y``, its solu
 of the symmetric system ``(K (x) C K C + lam I) a = (I (x) C) y`` whatever the rank of ``K``.
 """
 
+from __future__ import annotations
+
+from typing import Any, Generic, get_args
+
 import torch
 from torch import Tensor
 
@@ -14,7 +18,6 @@ from torchrank.conditional.adjoint import solve_pairs
 from torchrank.conditional.arguments import (
     DIRECTIONS,
     LOSSES,
-    Array,
     cross_kernels,
     kernel_pair,
     label_matrix,
@@ -27,13 +30,14 @@ from torchrank.conditional.relations import check_relation, part_of
 from torchrank.linalg import as_double, centered_eigh, kron_matmul, psd_eigh
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import Array, Direction, Exclude, Kind, Loss, Relation, Values
 
-EXCLUDES = ("edge", "start", "end", "query")
+EXCLUDES = get_args(Exclude)
 
 
 @isolated
 @shares_arguments(K_start=K_START, K_end=K_END, loss=LOSS, direction=DIRECTION)
-class KroneckerEigh:
+class KroneckerEigh(Generic[Kind]):
     """Solver that keeps the eigenpairs of the node kernels.
 
     The loss is ``sum (F - K_start A K_end)^2`` (regression, equation (5)), or the same of values centered over the
@@ -57,20 +61,22 @@ class KroneckerEigh:
     """
 
     def __init__(
-        self,
-        K_start: Array,
-        K_end: Array | None = None,
+        self: KroneckerEigh[Array],
+        K_start: Values[Array],
+        K_end: Values[Array] | None = None,
         *,
-        loss: str = "regression",
-        direction: str = "outgoing",
-        relation: str = "ordinary",
+        loss: Loss = "regression",
+        direction: Direction = "outgoing",
+        relation: Relation = "ordinary",
     ) -> None:
         check_choice(loss, "loss", LOSSES)
         check_choice(direction, "direction", DIRECTIONS)
         check_relation(relation, K_start, K_end)
         if relation != "ordinary" and loss == "ranking":
             raise ValueError(f"loss='ranking' with relation={relation!r} has no closed form; use kron_iterative_rls")
-        self.loss, self.direction, self.relation = loss, direction, relation
+        self.loss: Loss = loss
+        self.direction: Direction = direction
+        self.relation: Relation = relation
         self.K_start, self.K_end = kernel_pair(K_start, K_end)
         self._one_domain = self.K_end is self.K_start
         rank_start = loss == "ranking" and direction == "incoming"
@@ -86,7 +92,7 @@ class KroneckerEigh:
         self._solved: tuple[Tensor, Tensor, Tensor] | None = None
 
     @shares_arguments(F=LABELS, lam=LAM)
-    def solve(self, F: Array, lam: Array) -> Array:
+    def solve(self, F: Values[Kind], lam: float | Values) -> Kind:
         """Dual coefficients, one for each pair of nodes.
 
         They have gradients of any order for the kernels, the labels and ``lam``, also where eigenvalues repeat. At
@@ -114,11 +120,11 @@ class KroneckerEigh:
         return wrapper(*self._kernels, F, lam)(duals.to(labels))
 
     @property
-    def pair_duals(self) -> Array:
+    def pair_duals(self) -> Kind:
         """``(*lam.shape, ..., m, n)`` duals of the last :meth:`solve` in float64, before it rounded them."""
         return wrapper(*self._kernels)(self._last()[2])
 
-    def training_loss(self) -> Array:
+    def training_loss(self) -> Kind:
         """What the last :meth:`solve` minimized, at its solution: squared misfits plus ``lam <A, K_start A K_end>``.
 
         With a symmetric or reciprocal relation the misfit is that of the part of the labels that it allows.
@@ -134,7 +140,13 @@ class KroneckerEigh:
         return wrapper(*self._kernels)((misfit.square() + lam * duals * scores).sum((-2, -1)))
 
     @shares_arguments(K_start=NEW_K_START, K_end=NEW_K_END)
-    def predict(self, K_start: Array | None = None, K_end: Array | None = None, *, duals: Array | None = None) -> Array:
+    def predict(
+        self,
+        K_start: Values[Kind] | None = None,
+        K_end: Values[Kind] | None = None,
+        *,
+        duals: Values[Kind] | None = None,
+    ) -> Kind:
         """Scores of all pairs of new start and new end nodes, multiplied in float64 whatever the dtype.
 
         Duals of a singular kernel have components of size ``1 / lam`` that cancel in the product, which float32 loses.
@@ -165,7 +177,9 @@ class KroneckerEigh:
         return wrapper(*self._kernels, K_start, K_end, duals)(scores)
 
     @torch.no_grad()
-    def loo(self, F: Array | None = None, lam: Array | None = None, *, exclude: str = "edge") -> Array:
+    def loo(
+        self, F: Values[Kind] | None = None, lam: float | Values | None = None, *, exclude: Exclude = "edge"
+    ) -> Kind:
         """Predictions for every edge by a model trained without it, in O(m n (m + n)) for all.
 
         With ``P = (K_start (x) K_end + lam I)^-1`` the prediction without an edge is ``F - A / diag(P)``; without a
@@ -215,7 +229,7 @@ class KroneckerEigh:
             F64 = F64 - F64.mean(-1 if query == "start" else -2, keepdim=True)
         return wrapper(*self._kernels, F, lam)((F64 - residual).to(labels))
 
-    def _checked(self, F: Array, lam: Array) -> tuple[Tensor, Tensor]:
+    def _checked(self, F: Any, lam: Any) -> tuple[Tensor, Tensor]:
         """Labels, and ``lam`` with dimensions of size one for theirs."""
         labels = label_matrix(F, (self.K_start.shape[0], self.K_end.shape[0]), self.K_start)
         lam_ = regularization(lam, self._start.values.device)

@@ -1,5 +1,7 @@
 """Conditional ranking on complete graphs by iterations: symmetric and reciprocal ranking, early stopping."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,7 +11,6 @@ from torchrank._docs import shares_arguments
 from torchrank.conditional.arguments import (
     DIRECTIONS,
     LOSSES,
-    Array,
     kernel_pair,
     label_matrix,
     scalar_regularization,
@@ -23,26 +24,27 @@ from torchrank.linalg import psd_eigh
 from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import Array, Direction, KrylovMethod, Loss, Relation, Values
 
 
 @isolated
 @shares_arguments(**ITERATIVE)
 def kron_iterative_rls(
-    K_start: Array,  # (m, m)
-    K_end: Array | None,  # (n, n), None for the same nodes
-    F: Array,  # (m, n)
-    lam: Array,
+    K_start: Values[Array],  # (m, m)
+    K_end: Values[Array] | None,  # (n, n), None for the same nodes
+    F: Values[Array],  # (m, n)
+    lam: float | Values,
     *,
-    loss: str = "regression",
-    direction: str = "outgoing",
-    relation: str = "ordinary",
-    method: str = "cg",
+    loss: Loss = "regression",
+    direction: Direction = "outgoing",
+    relation: Relation = "ordinary",
+    method: KrylovMethod = "cg",
     tol: float | None = None,
     max_iter: int = 1000,
     callback: Callable[[FitState], bool | None] | None = None,
     validation: Callable[[Tensor], float] | None = None,
     patience: int = 10,
-) -> IterativeFit:
+) -> IterativeFit[Array]:
     """Kronecker RLS and RankRLS on a complete graph by iterations, for what has no closed form.
 
     That is the ranking loss with a symmetric or reciprocal kernel, and early stopping. After one eigen-decomposition

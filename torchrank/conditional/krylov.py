@@ -1,21 +1,25 @@
 """Running a Krylov method on one of the systems of conditional ranking, watching it, and stopping it early."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Generic
 
 import torch
 from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank._repr import short_repr
-from torchrank.conditional.arguments import Array, cross_kernels, real_tensor, wrapper
+from torchrank.conditional.arguments import cross_kernels, real_tensor, wrapper
 from torchrank.conditional.descriptions import NEW_K_END, NEW_K_START
 from torchrank.conditional.systems import System
 from torchrank.evidence import Evidence
 from torchrank.linalg import Iteration, KrylovSolution, as_double, bicgstab, cg, kron_matmul
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
+from torchrank.typing import Array, Kind, Values
 
 METHODS = {"cg": cg, "bicgstab": bicgstab}
 
@@ -31,7 +35,7 @@ class FitState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IterativeFit(Evidence):
+class IterativeFit(Evidence, Generic[Kind]):
     """Duals and how they were reached.
 
     ``objective`` is the relative residual of the linear system, at the start and after each iteration, so it has one
@@ -40,8 +44,8 @@ class IterativeFit(Evidence):
     (rounding is all that is left of the residual) or "breakdown" (the method cannot go on).
     """
 
-    duals: Array  # (q,) one for each edge, or (m, n) for a complete graph
-    pair_duals: Array  # (m, n) float64: predictions are K pair_duals K^T, whatever the relation
+    duals: Kind  # (q,) one for each edge, or (m, n) for a complete graph
+    pair_duals: Kind  # (m, n) float64: predictions are K pair_duals K^T, whatever the relation
     validation_errors: tuple[float, ...] = ()  # after each iteration
     best_iter: int | None = None  # the iteration whose duals these are, where validation chose it
     one_domain: bool = True  # start and end nodes are one set
@@ -49,7 +53,7 @@ class IterativeFit(Evidence):
     __repr__ = short_repr
 
     @shares_arguments(K_start=NEW_K_START, K_end=NEW_K_END)
-    def predict(self, K_start: Array, K_end: Array | None = None) -> Array:
+    def predict(self, K_start: Values[Kind], K_end: Values[Kind] | None = None) -> Kind:
         """Scores of all pairs of new start and new end nodes, multiplied in float64 whatever the dtype.
 
         Duals of a singular kernel have parts of size ``1 / lam`` that cancel in the product, which float32 loses.
@@ -109,7 +113,7 @@ class Outcome:
     best_iter: int | None
     stopped_early: bool
 
-    def fit(self, duals: Array, pair_duals: Array, *, one_domain: bool) -> IterativeFit:
+    def fit(self, duals: Array, pair_duals: Array, *, one_domain: bool) -> IterativeFit[Array]:
         """The result that users see, with duals in their kind of array."""
         solution, errors = self.solution, self.validation_errors
         return IterativeFit(

@@ -1,22 +1,28 @@
 """The squared loss over pairs of edges as a differentiable function, for training any model of scores."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
 import torch
 from torch import Tensor
 
-from torchrank.conditional.arguments import Array, tensor_of, wrapper
+from torchrank.conditional.arguments import tensor_of, wrapper
 from torchrank.linalg import as_double
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
 from torchrank.rankings.validate import check_choice, check_groups
+from torchrank.typing import Array, Values
 
 
 @isolated
 def conditional_rank_loss(
-    scores: Array,  # (q,)
-    labels: Array,  # (q,)
-    groups: Array,  # (q,) integers
+    scores: Values[Array],  # (q,)
+    labels: Values[Array],  # (q,)
+    groups: Values | Sequence[str],  # (q,) integers
     *,
-    normalization: str = "pair",
+    normalization: Literal["pair", "node"] = "pair",
 ) -> Array:
     """Mean of ``((y_e - y_e') - (f_e - f_e'))^2`` over the pairs of edges e, e' of one query, in O(q).
 
@@ -69,7 +75,7 @@ def _dtype_of(scores: Tensor, labels: Tensor, of_torch: bool) -> torch.dtype:
     return torch.get_default_dtype() if of_torch else torch.float64
 
 
-def _mean_over_pairs(residual: Tensor, groups: Tensor, normalization: str) -> Tensor:
+def _mean_over_pairs(residual: Tensor, groups: Tensor, normalization: Literal["pair", "node"]) -> Tensor:
     sizes = torch.bincount(groups).to(residual.dtype)
     means = torch.zeros_like(sizes).index_add(0, groups, residual) / sizes.clamp(min=1)
     centered = torch.zeros_like(sizes).index_add(0, groups, (residual - means[groups]).square())

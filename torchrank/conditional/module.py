@@ -1,17 +1,19 @@
 """Kronecker RLS as a module: node features and a node kernel with parameters inside, scores of pairs out."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from torchrank._docs import shares_arguments
 from torchrank.conditional.arguments import (
     DIRECTIONS,
     LOSSES,
-    Array,
     check_end_given,
     checked_double,
     real_tensor,
@@ -27,6 +29,7 @@ from torchrank.linalg import as_double, kron_matmul
 from torchrank.linalg.precision import KeepsPrecision, kernel_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_at_least, check_choice
+from torchrank.typing import Direction, Loss, Relation, Values
 
 NodeKernel = Callable[[Tensor, Tensor], Tensor]
 
@@ -76,9 +79,9 @@ class KroneckerRLS(KeepsPrecision):
         *,
         kernel_end: NodeKernel | None = None,
         lam: float = 1.0,
-        loss: str = "regression",
-        direction: str = "outgoing",
-        relation: str = "ordinary",
+        loss: Loss = "regression",
+        direction: Direction = "outgoing",
+        relation: Relation = "ordinary",
     ) -> None:
         super().__init__()
         x_start = tensor_of(x_start, "x_start")
@@ -90,7 +93,9 @@ class KroneckerRLS(KeepsPrecision):
         if kernel_end is not None and x_end is None:
             raise ValueError("kernel_end is for a second set of nodes: pass x_end too")
         self.kernel, self.kernel_end = kernel, kernel_end
-        self.loss, self.direction, self.relation = loss, direction, relation
+        self.loss: Loss = loss
+        self.direction: Direction = direction
+        self.relation: Relation = relation
         self.log_lam = nn.Parameter(torch.tensor(math.log(lam), dtype=torch.float64))
         self.register_buffer("x_start", x_start.clone())  # loading a state writes into buffers
         self.register_buffer("x_end", None if x_end is None else x_end.clone())
@@ -117,12 +122,17 @@ class KroneckerRLS(KeepsPrecision):
         left, right, weights = self._factors(x_start, x_end, duals)
         return kron_matmul(left, right, weights).to(x_start.dtype)
 
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, x_start: Tensor, x_end: Tensor | None = None, *, duals: Tensor | None = None) -> Tensor: ...
+
     def score_pairs(self, x_start: Tensor, x_end: Tensor, *, duals: Tensor | None = None) -> Tensor:
         """Scores ``(b,)`` of the pairs formed by the rows of ``(b, d)`` and ``(b, d')``."""
         left, right, weights = self._factors(x_start, x_end, duals)
         return ((left @ weights) * right).sum(-1).to(x_start.dtype)
 
-    def solve(self, F: Array) -> Tensor:
+    def solve(self, F: Values) -> Tensor:
         """Duals ``(..., m, n)`` for the labels of all pairs of training nodes, with gradients.
 
         For the parameters of the kernel, ``log_lam`` and the labels; see :meth:`KroneckerEigh.solve`.
@@ -130,7 +140,7 @@ class KroneckerRLS(KeepsPrecision):
         return self._solver().solve(F, self.lam)
 
     @torch.no_grad()
-    def fit(self, F: Array) -> Evidence:
+    def fit(self, F: Values) -> Evidence:
         """Solve for the labels ``(m, n)`` of all pairs of training nodes and keep the duals.
 
         Returns:
@@ -143,7 +153,7 @@ class KroneckerRLS(KeepsPrecision):
         return Evidence.closed_form(float(solver.training_loss()))
 
     @torch.no_grad()
-    def fit_edges(self, edges: Array, y: Array, **options: Any) -> IterativeFit:
+    def fit_edges(self, edges: Values, y: Values, **options: Any) -> IterativeFit[Tensor]:
         """Solve for labels of edges and keep the duals.
 
         Args:
@@ -174,7 +184,7 @@ class KroneckerRLS(KeepsPrecision):
         shape = tuple(self.duals.shape)
         return f"nodes={shape}, loss={self.loss!r}, direction={self.direction!r}, relation={self.relation!r}"
 
-    def _solver(self) -> KroneckerEigh:
+    def _solver(self) -> KroneckerEigh[Tensor]:
         start, end = self._training_kernels()
         return KroneckerEigh(start, end, loss=self.loss, direction=self.direction, relation=self.relation)
 

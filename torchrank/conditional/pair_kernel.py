@@ -4,14 +4,17 @@ Equations (7), (8) and (9) of Pahikkala, Airola, Stock, De Baets and Waegeman, "
 algorithms for conditional ranking on relational data", Machine Learning 93 (2013), doi:10.1007/s10994-013-5354-7.
 """
 
+from __future__ import annotations
+
 import math
 from functools import cached_property
+from typing import Any, Generic
 
 import torch
 from torch import Tensor
 
 from torchrank._docs import shares_arguments
-from torchrank.conditional.arguments import Array, as_kernel_values, check_like_kernel, edge_list, real_tensor, wrapper
+from torchrank.conditional.arguments import as_kernel_values, check_like_kernel, edge_list, real_tensor, wrapper
 from torchrank.conditional.descriptions import RELATION
 from torchrank.conditional.relations import (
     check_relation,
@@ -24,11 +27,12 @@ from torchrank.linalg import kron_matmul
 from torchrank.linalg.kronecker import VecTrickEngine
 from torchrank.rankings.derivatives import needs_derivative, on_values
 from torchrank.rankings.isolation import isolated
+from torchrank.typing import Array, Kind, Relation, Values
 
 
 @isolated
 @shares_arguments(relation=RELATION)
-class PairKernel:
+class PairKernel(Generic[Kind]):
     """The kernel matrix between pairs of nodes as a linear operator: between all pairs, or between edges of a list.
 
     Between the pairs ``(v, v')`` of row nodes and ``(w, w')`` of column nodes it has the entries
@@ -62,19 +66,19 @@ class PairKernel:
     """
 
     def __init__(
-        self,
-        K_start: Array,
-        K_end: Array | None = None,
+        self: PairKernel[Array],
+        K_start: Values[Array],
+        K_end: Values[Array] | None = None,
         *,
-        relation: str = "ordinary",
-        out_edges: Array | None = None,
-        in_edges: Array | None = None,
+        relation: Relation = "ordinary",
+        out_edges: Values | None = None,
+        in_edges: Values | None = None,
     ) -> None:
         check_relation(relation, K_start, K_end)
         self.K_start = _matrix(K_start, "K_start")
         self.K_end = self.K_start if K_end is None or K_end is K_start else _matrix(K_end, "K_end")
         check_like_kernel(self.K_end, "K_end", self.K_start)
-        self.relation = relation
+        self.relation: Relation = relation
         self._kernels = K_start, K_end  # as they were given: tensors give tensors
         (r, m), (s, n), device = self.K_start.shape, self.K_end.shape, self.K_start.device
         self._out = None if out_edges is None else edge_list(out_edges, r, s, device, "out_edges")
@@ -97,15 +101,15 @@ class PairKernel:
         return (r * s if self._out is None else self._out.shape[1], m * n if self._in is None else self._in.shape[1])
 
     @property
-    def mT(self) -> "PairKernel":  # noqa: N802
+    def mT(self) -> PairKernel[Kind]:  # noqa: N802
         """The transposed operator."""
         end = None if self.K_end is self.K_start else self.K_end.mT
         edges = {"out_edges": self.in_edges, "in_edges": self.out_edges}
-        transposed = PairKernel(self.K_start.mT, end, relation=self.relation, **edges)
+        transposed: Any = PairKernel(self.K_start.mT, end, relation=self.relation, **edges)
         transposed._kernels = self._kernels
         return transposed
 
-    def matmul(self, F: Array) -> Array:
+    def matmul(self, F: Values[Kind]) -> Kind:
         """Multiply weights ``(..., m, n)`` of all pairs or ``(..., q')`` of the input edges; ``kernel @ F`` does too.
 
         Gives values ``(..., r, s)`` at all pairs or ``(..., q)`` at the output edges.
@@ -121,7 +125,7 @@ class PairKernel:
             values = on_values(self._between_edges, weights)
         return wrapper(*self._kernels, F)(values)
 
-    def __matmul__(self, F: Array) -> Array:
+    def __matmul__(self, F: Values[Kind]) -> Kind:
         """``kernel.matmul(F)``."""
         return self.matmul(F)
 
@@ -142,7 +146,7 @@ class PairKernel:
         part = part_of(A, self.relation)
         return part if self._in is None else part[..., self._in[0], self._in[1]]
 
-    def to_dense(self) -> Array:
+    def to_dense(self) -> Kind:
         """The matrix itself, for small cases; where all pairs count, ``(i, j)`` is at place ``i * s + j``."""
         rows, columns = self._all_or_listed(self._out, 0), self._all_or_listed(self._in, 1)
         columns = with_mirror_images(columns, self.relation)
@@ -180,7 +184,7 @@ class PairKernel:
             raise ValueError(f"F has shape {tuple(weights.shape)}; expected ({wanted}), {what}")
 
 
-def _matrix(K: Array, name: str) -> Tensor:
+def _matrix(K: Values, name: str) -> Tensor:
     tensor = real_tensor(K, name)
     if tensor.ndim != 2:
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected a matrix (row nodes, column nodes)")

@@ -4,13 +4,16 @@ A symmetric relation has ``f(a, b) = f(b, a)``, a reciprocal one ``f(a, b) = -f(
 else: the other modules ask for the part of a matrix that a relation allows, or for edges with their mirror images.
 """
 
+from __future__ import annotations
+
 import torch
 from torch import Tensor
 
 from torchrank._docs import shares_arguments
-from torchrank.conditional.arguments import Array, real_tensor, wrapper
+from torchrank.conditional.arguments import real_tensor, wrapper
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import Array, Values
 
 _SQUARE = "``(..., p, p)``, rows are start nodes and columns the same nodes as ends."
 _SIGNS = {"ordinary": 0, "symmetric": 1, "reciprocal": -1}  # of a matrix's mirror image in what the relation allows
@@ -18,7 +21,7 @@ _SIGNS = {"ordinary": 0, "symmetric": 1, "reciprocal": -1}  # of a matrix's mirr
 
 @isolated
 @shares_arguments(F=_SQUARE)
-def symmetrize(F: Array) -> Array:
+def symmetrize(F: Values[Array]) -> Array:
     """The symmetric part of labels or weights of edges, ``(F + F^T) / 2``.
 
     It is the symmetrizer matrix of Definition 7 of Pahikkala et al. (2013), doi:10.1007/s10994-013-5354-7, times
@@ -39,7 +42,7 @@ def symmetrize(F: Array) -> Array:
 
 @isolated
 @shares_arguments(F=_SQUARE)
-def antisymmetrize(F: Array) -> Array:
+def antisymmetrize(F: Values[Array]) -> Array:
     """The antisymmetric part of labels or weights of edges, ``(F - F^T) / 2``.
 
     Args:
@@ -55,14 +58,14 @@ def antisymmetrize(F: Array) -> Array:
     return wrapper(F)(part_of(_square(F), "reciprocal"))
 
 
-def _square(F: Array) -> Tensor:
+def _square(F: Values) -> Tensor:
     matrix = real_tensor(F, "F")
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
         raise ValueError(f"F has shape {tuple(matrix.shape)}; expected (..., p, p), the same nodes as rows and columns")
     return matrix
 
 
-def check_relation(relation: str, start: Array, end: Array | None) -> None:
+def check_relation(relation: str, start: object, end: object) -> None:
     """Raise ``ValueError`` for an unknown relation, or a symmetric or reciprocal one between two sets of nodes.
 
     Args:

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 
 from torchrank._docs import shares_arguments
-from torchrank.conditional.arguments import Array
 from torchrank.conditional.descriptions import ONE_DOMAIN, SETTING, UNDIRECTED
 from torchrank.rankings.validate import check_count
 
@@ -73,7 +72,7 @@ class ConditionalSplit:
         """Number of splits; the arguments are there for scikit-learn and ignored."""
         return self.n_splits**2 if self.setting == 4 else self.n_splits
 
-    def split(self, X: Array, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Give training and test indices into the edges.
 
         Args:
@@ -135,9 +134,9 @@ class ConditionalSplit:
 
 @shares_arguments(setting=SETTING, one_domain=ONE_DOMAIN, undirected=UNDIRECTED)
 def check_leakage(
-    edges: Array,
-    train: Array,
-    test: Array,
+    edges: Any,
+    train: Any,
+    test: Any,
     setting: int,
     *,
     one_domain: bool = False,
@@ -177,7 +176,7 @@ def check_leakage(
             )
 
 
-def _edge_array(X: Array) -> np.ndarray:
+def _edge_array(X: Any) -> np.ndarray:
     edges = np.asarray(X)
     is_number = edges.dtype.kind in "iuf" and bool((np.floor(edges) == edges).all())
     if edges.ndim != 2 or edges.shape[1] != 2 or not is_number:

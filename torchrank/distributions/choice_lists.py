@@ -6,7 +6,7 @@ The cost of all that is here is that of the items listed, whatever the number of
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -16,7 +16,6 @@ from torchrank.ops.rank import as_rankings, is_sparse, sparse_rankings
 from torchrank.rankings.missing import Missing, refuse_batches
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.sparse import SparseRankings
-from torchrank.rankings.validate import Scores
 
 _BLOCK_ELEMENTS = 2**22  # of a block of padded lists, or of lists and items
 _MOST_KEY = 2**62
@@ -94,7 +93,7 @@ class Padded(NamedTuple):
     listed: Tensor  # (b, L) bool: no padding
 
 
-def one_set(X: Scores, missing: Missing) -> Rankings | SparseRankings:
+def one_set(X: Any, missing: Missing) -> Rankings | SparseRankings:
     """One set of rankings ``(m, n)``, checked, with the word for unranked items that was said."""
     if is_sparse(X):
         return sparse_rankings(X, missing=missing, legal=MISSING)

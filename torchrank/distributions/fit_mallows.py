@@ -1,9 +1,12 @@
 """Maximum-likelihood fit of the Mallows model."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import Any, Generic
 
 import torch
 from torch import Tensor
+from typing_extensions import NamedTuple
 
 from torchrank._repr import short_repr
 from torchrank._warnings import warn
@@ -15,7 +18,7 @@ from torchrank.distributions.partial_fit import Problem, search
 from torchrank.distributions.partial_rows import TIES, PartialRows, partial_rows
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
-from torchrank.rankings.arrays import Matrix, as_tensor
+from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
@@ -32,6 +35,7 @@ from torchrank.rankings.validate import (
     check_positive,
     refuse_ties,
 )
+from torchrank.typing import Array, Kind, MallowsTies, Values
 
 REMEDY = (
     "Mallows rankings are complete: pass missing='topk' if unranked items are below all ranked ones, or "
@@ -40,37 +44,37 @@ REMEDY = (
 TIED = "pass ties='unknown' if any order of tied items agrees with the row, or break the ties"
 
 
-class MallowsFit(NamedTuple):
+class MallowsFit(NamedTuple, Generic[Kind]):
     """A center and a concentration fitted to rankings. Without batch dimensions the numbers have shape ``()``."""
 
-    center: Matrix  # (..., n) scores of the center
-    lam: Matrix  # (...) concentration, at least 0
-    standard_error: Matrix  # (...) of lam, the center taken as known
-    mean_distance: Matrix  # (...) weighted mean of discordant pairs with the center, expected where rows leave it open
-    log_likelihood: Matrix  # (...) of the weighted rankings
-    optimal: Matrix  # (...) bool: whether no center is proven to be better
-    objective: Matrix  # (..., steps + 1) log-likelihood at the start of a search and after its steps; else (..., 0)
-    n_iter: Matrix  # (...) int64 steps of the search for a center, 0 where there is a formula
-    converged: Matrix  # (...) bool: whether it ended before ``max_iter``
-    effective_samples: Matrix  # (...) samples that count, least over rows; infinite where nothing is sampled
+    center: Kind  # (..., n) scores of the center
+    lam: Kind  # (...) concentration, at least 0
+    standard_error: Kind  # (...) of lam, the center taken as known
+    mean_distance: Kind  # (...) weighted mean of discordant pairs with the center, expected where rows leave it open
+    log_likelihood: Kind  # (...) of the weighted rankings
+    optimal: Kind  # (...) bool: whether no center is proven to be better
+    objective: Kind  # (..., steps + 1) log-likelihood at the start of a search and after its steps; else (..., 0)
+    n_iter: Kind  # (...) int64 steps of the search for a center, 0 where there is a formula
+    converged: Kind  # (...) bool: whether it ended before ``max_iter``
+    effective_samples: Kind  # (...) samples that count, least over rows; infinite where nothing is sampled
 
     __repr__ = short_repr
 
 
 @isolated
 def fit_mallows(
-    X: Scores | PartialOrders,
-    weights: Matrix | None = None,
+    X: Scores[Array] | PartialOrders,
+    weights: Values | None = None,
     *,
     missing: Missing = None,
-    ties: str = "raise",
+    ties: MallowsTies = "raise",
     center: Scores | None = None,
     max_lam: float = MOST_LAM,
     time_limit: float = 60.0,
     n_samples: int = N_SAMPLES,
     max_iter: int = 100,
     generator: torch.Generator | None = None,
-) -> MallowsFit:
+) -> MallowsFit[Array]:
     r"""Fit a Mallows distribution to rankings, complete or partial.
 
     The best center of complete rankings is Kemeny's ranking whatever the concentration, and the best concentration

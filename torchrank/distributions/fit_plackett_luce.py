@@ -1,9 +1,11 @@
 """Maximum-likelihood and penalized fits of Plackett-Luce worths."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from torch import Tensor
@@ -19,8 +21,8 @@ from torchrank.distributions.plackett_luce_fit import PlackettLuceFit, with_orig
 from torchrank.distributions.priors import Gamma, LogPrior, Prior, log_prior
 from torchrank.distributions.ties import TiedObjective
 from torchrank.processes import Group
-from torchrank.rankings.arrays import Matrix, as_array
-from torchrank.rankings.batches import as_batches, refuse_weights, refuse_without_batches
+from torchrank.rankings.arrays import as_array
+from torchrank.rankings.batches import Batched, as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.derivatives import not_followed, on_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
@@ -28,29 +30,30 @@ from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
+from torchrank.typing import Array, Covariance, Values, WorthMethod, WorthTies
 
-METHODS = ("auto", "newton", "cg", "mm")
-TIES = ("raise", "davidson")
-COVARIANCES = ("auto", "full", "diagonal", "none")
+METHODS = get_args(WorthMethod)
+TIES = get_args(WorthTies)
+COVARIANCES = get_args(Covariance)
 
 
 @isolated
 @shares_arguments(OF_BATCHES)
 def fit_plackett_luce(
-    X: Scores,
-    weights: Matrix | None = None,
+    X: Scores[Array] | Batched,
+    weights: Values | None = None,
     *,
     missing: Missing = None,
-    ties: str = "raise",
+    ties: WorthTies = "raise",
     prior: Prior = 0.0,
-    method: str = "auto",
+    method: WorthMethod = "auto",
     covariance: str | Sequence[Any] = "auto",
     tol: float = 1e-10,
     max_iter: int = 1000,
     progress: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     group: Group = None,
-) -> PlackettLuceFit:
+) -> PlackettLuceFit[Array]:
     r"""Fit Plackett-Luce worths :math:`v = e^{\theta}` to rankings; of comparisons, Bradley-Terry strengths.
 
     With the items of ranking r in order :math:`r_1, r_2, \ldots` what is maximized is

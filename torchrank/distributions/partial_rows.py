@@ -4,9 +4,11 @@ Most are weak orders, groups of items that are ordered among each other but not 
 items are one group below, and tied items that were not told apart. The others are partial orders of any kind.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -20,8 +22,9 @@ from torchrank.rankings.pairs import item_pairs, n_pairs, pair_signs
 from torchrank.rankings.partial_orders import PartialOrders
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import Scores
+from torchrank.typing import MallowsTies
 
-TIES = ("raise", "unknown")
+TIES = get_args(MallowsTies)
 
 
 class PartialRows(NamedTuple):
@@ -50,7 +53,7 @@ class PartialRows(NamedTuple):
         signs[self.general] = self.precedes[:, i, j].to(torch.float64) - self.precedes[:, j, i].to(torch.float64)
         return signs
 
-    def of_rows(self, rows: Tensor) -> "PartialRows":
+    def of_rows(self, rows: Tensor) -> PartialRows:
         """Some rows of one matrix, by number."""
         place = self.general.cumsum(0) - 1
         general = self.general[rows]

@@ -16,6 +16,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Meaning
 from torchrank.rankings.orders import best_first, total_scores
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import MissingWord
 
 
 @isolated
@@ -69,7 +70,7 @@ class PlackettLuce(RankingDistribution):
         self,
         logits: Tensor,
         *,
-        missing: str = "raise",
+        missing: MissingWord = "raise",
         log_ties: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
@@ -84,7 +85,8 @@ class PlackettLuce(RankingDistribution):
             raise ValueError("logits has inf; worths must be finite (-inf is the worth 0)")
         if log_ties is not None:
             _check_log_ties(log_ties, logits.shape[-1])
-        self.logits, self.missing, self.log_ties = logits, missing, log_ties
+        self.logits, self.log_ties = logits, log_ties
+        self.missing: MissingWord = missing
         super().__init__(logits.shape[:-1], logits.shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> "PlackettLuce":

@@ -1,28 +1,32 @@
 """What a fit of Plackett-Luce worths gives back: worths, their covariances, and how it went."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Generic
 
 import torch
 from torch import Tensor
+from typing_extensions import NamedTuple
 
 from torchrank._repr import short_repr
 from torchrank._warnings import warn_not_converged
 from torchrank.distributions.ascent import Ascent, Point, inverse, solve_by_products
-from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.arrays import Origin
+from torchrank.typing import Kind
 
 _MOST_COVARIANCE = 2000  # items of which "auto" gives all covariances
 EXACT = 1e-12  # residual of covariances by products
 
 
-class PlackettLuceFit(NamedTuple):
+class PlackettLuceFit(NamedTuple, Generic[Kind]):
     """Worths fitted to rankings, and the evidence that the fit ended where it should.
 
     There are q = n + t parameters, the logits and then the logarithms of tie parameters.
     """
 
-    logits: Matrix  # (n,) log-worths that add up to 0, larger = preferred
-    covariance: Matrix  # (q, q), or (k, k) of the items asked for: inverse information; None where not asked for
-    standard_errors: Matrix  # (n,) of the logits, or (k,) of the items asked for; None likewise
+    logits: Kind  # (n,) log-worths that add up to 0, larger = preferred
+    covariance: Kind  # (q, q), or (k, k) of the items asked for: inverse information; None where not asked for
+    standard_errors: Kind  # (n,) of the logits, or (k,) of the items asked for; None likewise
     log_likelihood: float  # of the weighted rankings, without the prior
     gradient: float  # largest derivative in a parameter at the end, divided by the sum of weights
     objective: tuple[float, ...]  # before every step and at the end: log-likelihood plus log-prior, which rises
@@ -30,8 +34,8 @@ class PlackettLuceFit(NamedTuple):
     n_iter: int
     converged: bool
     reason: str  # "tolerance" or "max_iter"
-    log_ties: Matrix  # (t,) logarithms of the parameters of ties of 2, 3, ... items; -inf for sizes never seen
-    tie_standard_errors: Matrix  # (t,) of them, 0 for sizes never seen; None likewise
+    log_ties: Kind  # (t,) logarithms of the parameters of ties of 2, 3, ... items; -inf for sizes never seen
+    tie_standard_errors: Kind  # (t,) of them, 0 for sizes never seen; None likewise
 
     __repr__ = short_repr
 

@@ -1,10 +1,13 @@
 """Plackett-Luce worths that depend on features of the items."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from torchrank._repr import short_repr
 from torchrank._warnings import warn_not_converged
@@ -23,6 +26,7 @@ from torchrank.rankings.names import RemembersItems, check_same_names
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, check_count, check_finite
+from torchrank.typing import Array, Kind, MissingWord, Values
 
 _FLAT = 10  # times the largest derivative allowed at the end: a curvature that a maximum has more of
 _EXACT = 1e-12
@@ -30,12 +34,12 @@ _SAME_ITEMS = "pass features.loc[X.columns], or features.to_numpy() to take its 
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegressionFit(Evidence):
+class RegressionFit(Evidence, Generic[Kind]):
     """Evidence of a fit; the objective is the log-likelihood plus the prior's logarithm, which rises."""
 
     log_likelihood: float  # of the weighted rankings
-    covariance: Matrix  # (d, d) of the coefficients: inverse information, that of the prior included
-    standard_errors: Matrix  # (d,) of the coefficients
+    covariance: Kind  # (d, d) of the coefficients: inverse information, that of the prior included
+    standard_errors: Kind  # (d,) of the coefficients
 
     __repr__ = short_repr
 
@@ -75,25 +79,33 @@ class PlackettLuceRegression(KeepsPrecision, RemembersItems):
         array([5.123])
     """
 
-    def __init__(self, n_features: int, *, missing: str = "raise", prior: float | NormalPrior | None = None) -> None:
+    def __init__(
+        self, n_features: int, *, missing: MissingWord = "raise", prior: float | NormalPrior | None = None
+    ) -> None:
         super().__init__()
         check_count(n_features, "n_features", 1)
         check_choice(missing, "missing", MISSING)
-        self.n_features, self.missing = n_features, missing
+        self.n_features = n_features
+        self.missing: MissingWord = missing
         self.prior = prior if prior is None or isinstance(prior, NormalPrior) else NormalPrior(0.0, prior)
         self._log_prior(torch.device("cpu"))
         self.coefficients = nn.Parameter(torch.zeros(n_features, dtype=torch.float64))
 
-    def forward(self, features: Matrix) -> Matrix:
+    def forward(self, features: Values[Array]) -> Array:
         """Logits ``(..., n)`` of items with features ``(..., n, d)``, larger = preferred."""
         table, origin = self._checked(features)
         return origin.wrap(table @ self.coefficients)
 
-    def distribution(self, features: Matrix) -> PlackettLuce:
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, features: Values[Array]) -> Array: ...
+
+    def distribution(self, features: Values[Array]) -> PlackettLuce:
         """The distribution of rankings of items with features ``(..., n, d)``."""
         return PlackettLuce(self._checked(features)[0] @ self.coefficients, missing=self.missing)
 
-    def log_prob(self, X: Scores, features: Matrix) -> Matrix:
+    def log_prob(self, X: Scores[Array], features: Values[Array]) -> Array:
         """Log-probabilities ``(..., m)`` of rankings ``(..., m, n)`` of items with features ``(..., n, d)``."""
         scores, origin = as_scores(X, least_dims=1)
         logits = self._checked(features, origin.items)[0] @ self.coefficients
@@ -102,13 +114,13 @@ class PlackettLuceRegression(KeepsPrecision, RemembersItems):
     @torch.no_grad()
     def fit(
         self,
-        X: Scores,
-        features: Matrix,
-        weights: Matrix | None = None,
+        X: Scores[Array],
+        features: Values[Array],
+        weights: Values | None = None,
         *,
         tol: float = 1e-10,
         max_iter: int = 100,
-    ) -> RegressionFit:
+    ) -> RegressionFit[Array]:
         """Set the coefficients to those of maximum likelihood, or of the maximum with the prior.
 
         Args:
@@ -205,7 +217,7 @@ class _LinearObjective:
     def __init__(self, inner: PlackettLuceObjective, features: Tensor, scale: Tensor, prior: LogPrior | None) -> None:
         self.inner, self.features, self.scale, self.prior = inner, features, scale, prior
 
-    def at(self, parameters: Tensor) -> "_LinearPoint":
+    def at(self, parameters: Tensor) -> _LinearPoint:
         return _LinearPoint(self, parameters)
 
 

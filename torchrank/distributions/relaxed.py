@@ -16,6 +16,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import Noise
 
 
 @isolated
@@ -66,14 +67,15 @@ class RelaxedPlackettLuce(RankingDistribution):
         window: float | Tensor,
         logits: Tensor,
         *,
-        noise: str = "uniform",
+        noise: Noise = "uniform",
         straight_through: bool = False,
         validate_args: bool | None = None,
     ) -> None:
         check_choice(noise, "noise", tuple(NOISES))
         base = PlackettLuce(logits, validate_args=validate_args)
         self.window = positive_window(one_window(window, check=False).to(logits.device))
-        self.logits, self.noise, self.straight_through = base.logits, noise, straight_through
+        self.logits, self.straight_through = base.logits, straight_through
+        self.noise: Noise = noise
         super().__init__(base.batch_shape, base.event_shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> "RelaxedPlackettLuce":

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Self
 
 from torchrank._docs import shares_arguments
 from torchrank.classification import AllPairsMajorityVote as AllPairsMajorityVoteModule
@@ -20,6 +21,7 @@ from torchrank.estimators.data_sets import refuse_weights, target_of, weights_of
 from torchrank.estimators.fitting import SETTINGS, all_or_nothing, module_on_device, on_device
 from torchrank.rankings.arrays import is_data_set, to_numpy
 from torchrank.rankings.isolation import isolated
+from torchrank.typing import VoteTies
 
 COMPLETE = "pairs compare items of complete rankings: leave the item out, or fill in a score"
 
@@ -87,7 +89,7 @@ class TopScoringPairs(DecisionMixin, BaseEstimator):
         self.verbose = verbose
         self.device = device
 
-    def fit(self, X: Any, y: Any = None) -> "TopScoringPairs":
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose pairs for samples ``(m, n)`` and their classes ``(m,)``; a data set has both.
 
         Raises:
@@ -134,12 +136,12 @@ class AllPairsMajorityVote(DecisionMixin, BaseEstimator):
         n_features_in_: columns of ``X``.
     """
 
-    def __init__(self, *, ties: str = "half", verbose: bool = False, device: Any = None) -> None:
-        self.ties = ties
+    def __init__(self, *, ties: VoteTies = "half", verbose: bool = False, device: Any = None) -> None:
+        self.ties: VoteTies = ties
         self.verbose = verbose
         self.device = device
 
-    def fit(self, X: Any, y: Any = None) -> "AllPairsMajorityVote":
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Keep samples ``(m, n)`` and their classes ``(m,)``; a data set has both.
 
         Raises:
@@ -191,7 +193,7 @@ class TSPSelector(SelectorMixin, BaseEstimator):
         self.verbose = verbose
         self.device = device
 
-    def fit(self, X: Any, y: Any = None) -> "TSPSelector":
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose features by samples ``(m, n)`` and their classes ``(m,)``; a data set has both.
 
         Raises:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
+from typing_extensions import Self
 
 from torchrank._docs import shares_arguments
 from torchrank.classification import FisherDiscriminant, fisher_discriminant
@@ -24,6 +25,7 @@ from torchrank.kernels.points import CHOOSE_KERNEL
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
+from torchrank.typing import RidgeOn, Threshold
 
 
 @isolated
@@ -59,20 +61,20 @@ class KernelFisherDiscriminant(DecisionMixin, BaseEstimator):
         *,
         kernel: str | Callable[[Any, Any], Any] = "kendall",
         kernel_params: dict[str, Any] | None = None,
-        ridge_on: str = "kernel",
-        threshold: str = "midpoint",
+        ridge_on: RidgeOn = "kernel",
+        threshold: Threshold = "midpoint",
         verbose: bool = False,
         device: Any = None,
     ) -> None:
         self.ridge = ridge
         self.kernel = kernel
         self.kernel_params = kernel_params
-        self.ridge_on = ridge_on
-        self.threshold = threshold
+        self.ridge_on: RidgeOn = ridge_on
+        self.threshold: Threshold = threshold
         self.verbose = verbose
         self.device = device
 
-    def fit(self, X: Any, y: Any = None) -> "KernelFisherDiscriminant":
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from samples ``(m, n)``, or their kernel matrix ``(m, m)``, and classes ``(m,)``; a data set has both.
 
         Raises:
@@ -183,7 +185,7 @@ class GramNormalizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.scale = scale
         self.self_kernel = self_kernel
 
-    def fit(self, K: Any, y: Any = None) -> "GramNormalizer":
+    def fit(self, K: Any, y: Any = None) -> Self:
         """Keep the kernel matrix ``(m, m)`` of the training samples; ``y`` is not used.
 
         Raises:

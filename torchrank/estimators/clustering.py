@@ -12,6 +12,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 from torch import Tensor
+from typing_extensions import Self
 
 from torchrank import clustering
 from torchrank._docs import shares_arguments
@@ -29,6 +30,7 @@ from torchrank.kernels.points import CHOOSE_KERNEL
 from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
+from torchrank.typing import Center, MissingWord
 
 
 @isolated
@@ -42,7 +44,7 @@ class RankingClusterer(ClusterMixin, BaseEstimator, ABC):
     _learner_counts_items: ClassVar[bool] = False  # whether it also has to know how many items there are
     _remedy: ClassVar[str] = CHOOSE_KERNEL  # what to do about unranked items
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find clusters of the rows of ``X``; ``y`` is ignored.
 
         Args:
@@ -218,8 +220,8 @@ class RankingKMeans(_KMeans):
         self,
         n_clusters: int = 2,
         *,
-        center: str = "kemeny",
-        missing: str = "raise",
+        center: Center = "kemeny",
+        missing: MissingWord = "raise",
         init: Any = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import (
     _check_sample_weight,  # pyright: ignore[reportPrivateUsage] - scikit-learn's documented way for developers
     check_is_fitted,
 )
+from typing_extensions import Self
 
 from torchrank import kernels
 from torchrank._docs import shares_arguments
@@ -22,6 +23,7 @@ from torchrank.kernels.points import CHOOSE_KERNEL
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
+from torchrank.typing import Variant
 
 _COMPLETE = "complete or drop these rows, or leave the item out"
 
@@ -46,11 +48,11 @@ class KendallFeatures(TransformerMixin, BaseEstimator):
 
     n_features_in_: int
 
-    def __init__(self, *, variant: str = "a", device: Any = None) -> None:
-        self.variant = variant
+    def __init__(self, *, variant: Variant = "a", device: Any = None) -> None:
+        self.variant: Variant = variant
         self.device = device
 
-    def fit(self, X: Any, y: Any = None) -> "KendallFeatures":
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how many items there are, and their names, from scores ``(m, n)`` or a data set; ``y`` is not used.
 
         Raises:
@@ -117,7 +119,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.random_state = random_state
         self.device = device
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LandmarkFeatures":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Draw landmarks from the different rows of ``X``; ``y`` is not used.
 
         Args:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 from tqdm import tqdm
+from typing_extensions import Self
 
 from torchrank._docs import shares_arguments
 from torchrank.conditional import FitState, KroneckerEigh
@@ -24,9 +25,10 @@ from torchrank.metrics import concordance_index
 from torchrank.rankings.arrays import refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import Direction, KrylovMethod, Loss, Relation, Solver
 
 NUMBER = "a node is its row in nodes, counted from 0; pandas.Index(names).get_indexer(column) finds rows by name"
-SOLVERS = ("auto", "eigen", "cg", "bicgstab")
+SOLVERS = get_args(Solver)
 SHARED = {
     "kernel": (
         "node kernel: a name that ``sklearn.metrics.pairwise.pairwise_kernels`` knows, a function of ``(r, d)`` and"
@@ -96,10 +98,10 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         nodes: Any = None,
         end_nodes: Any = None,
         n_start_features: int | None = None,
-        loss: str = "regression",
-        direction: str = "outgoing",
-        relation: str = "ordinary",
-        solver: str = "auto",
+        loss: Loss = "regression",
+        direction: Direction = "outgoing",
+        relation: Relation = "ordinary",
+        solver: Solver = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
         verbose: bool = False,
@@ -111,16 +113,16 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         self.nodes = nodes
         self.end_nodes = end_nodes
         self.n_start_features = n_start_features
-        self.loss = loss
-        self.direction = direction
-        self.relation = relation
+        self.loss: Loss = loss
+        self.direction: Direction = direction
+        self.relation: Relation = relation
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
         self.device = device
 
-    def fit(self, X: Any, y: Any) -> "KroneckerRLS":
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn from edges ``X`` and their labels ``y``.
 
         Raises:
@@ -219,6 +221,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         K_start, K_end = self._training_kernels(graph)
         start = checked_double(K_start, "the kernel of start nodes")
         end = None if K_end is None else checked_double(K_end, "the kernel of end nodes")
+        method: KrylovMethod = "bicgstab" if self.solver == "bicgstab" else "cg"
         weights, labels = np.empty((len(alphas), *graph.shape)), on_device(y.astype(np.float64), self.device, "y")
         for i, alpha in enumerate(alphas):
             with tqdm(total=self.max_iter, desc=f"alpha={alpha:g}", unit="iteration", disable=not progress) as bar:
@@ -231,7 +234,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
                     loss=self.loss,
                     direction=self.direction,
                     relation=self.relation,
-                    method="cg" if self.solver == "auto" else self.solver,
+                    method=method,
                     tol=self.tol,
                     max_iter=self.max_iter,
                     callback=partial(_show_iteration, bar) if progress else None,

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 from tqdm import tqdm
+from typing_extensions import Self
 
 from torchrank._docs import shares_arguments
 from torchrank.conditional import ConditionalSplit
@@ -17,6 +18,7 @@ from torchrank.metrics import conditional_ranking_error
 from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import Direction, Loss, Relation, Solver
 
 EXCLUDES = ("edge", "start", "end", "both")  # what cv names, in the order of the settings 1 to 4
 
@@ -67,10 +69,10 @@ class KroneckerRLSCV(KroneckerRLS):
         nodes: Any = None,
         end_nodes: Any = None,
         n_start_features: int | None = None,
-        loss: str = "regression",
-        direction: str = "outgoing",
-        relation: str = "ordinary",
-        solver: str = "auto",
+        loss: Loss = "regression",
+        direction: Direction = "outgoing",
+        relation: Relation = "ordinary",
+        solver: Solver = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
         verbose: bool = False,
@@ -94,7 +96,7 @@ class KroneckerRLSCV(KroneckerRLS):
         self.verbose = verbose
         self.device = device
 
-    def fit(self, X: Any, y: Any) -> "KroneckerRLSCV":
+    def fit(self, X: Any, y: Any) -> Self:
         """Choose ``alpha`` by edges ``X`` and their labels ``y``, then learn from all of them.
 
         Raises:
@@ -120,7 +122,8 @@ class KroneckerRLSCV(KroneckerRLS):
             F = self._closed_form(graph, y) if short_cut else None
             if F is not None:
                 solver = self._solver(graph)
-                left_out = to_numpy(solver.loo(F.to(solver.K_start.dtype), alphas, exclude=self.cv))
+                exclude: Any = self.cv
+                left_out = to_numpy(solver.loo(F.to(solver.K_start.dtype), alphas, exclude=exclude))
                 predicted, tested = left_out[:, graph.start, graph.end], np.arange(len(y))
             else:
                 predicted, tested = self._by_folds(X, y, graph, alphas)

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
+from typing_extensions import Self
 
 from torchrank.estimators.border import RANK, check_features, refuse_words
 from torchrank.estimators.data_sets import NamedTable, columns_in, features_of, names_of, refuse_weights, scores_of
@@ -50,7 +51,7 @@ class LabelRanker(BaseEstimator):
 
     device: Any = None  # of the estimators that compute there
 
-    def fit(self, X: Any, Y: Any = None) -> "LabelRanker":
+    def fit(self, X: Any, Y: Any = None) -> Self:
         """Learn from features and label scores.
 
         Args:

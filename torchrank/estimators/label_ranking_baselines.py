@@ -9,6 +9,7 @@ from torchrank.estimators.label_ranking import LabelRanker
 from torchrank.evidence import Evidence
 from torchrank.label_ranking.baselines import FeatureClusters, kmeans_then_rank, naive_kmeans, one_rank
 from torchrank.rankings.isolation import isolated
+from torchrank.typing import FeatureCenter
 
 
 @isolated
@@ -36,13 +37,13 @@ class KMeansRank(LabelRanker):
         self,
         n_clusters: int = 10,
         *,
-        center: str = "mallows",
+        center: FeatureCenter = "mallows",
         n_init: int = 3,
         max_iter: int = 300,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.center = center
+        self.center: FeatureCenter = center
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state

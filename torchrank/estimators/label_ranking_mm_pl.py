@@ -16,6 +16,7 @@ from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import PARTIAL
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import PartialWord, Prediction
 
 
 @isolated
@@ -50,8 +51,8 @@ class MMPL(LabelRanker):
         n_prototypes: int = 10,
         *,
         settings: core.EMSettings | None = None,
-        missing: str = "interleaving",
-        prediction: str = "nearest",
+        missing: PartialWord = "interleaving",
+        prediction: Prediction = "nearest",
         random_state: Any = None,
         verbose: bool = False,
         device: Any = None,

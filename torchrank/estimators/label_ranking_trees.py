@@ -1,6 +1,6 @@
 """Trees for label ranking as scikit-learn estimators."""
 
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -12,8 +12,9 @@ from torchrank.label_ranking.pruned_rank_tree import MOST_LAM
 from torchrank.label_ranking.rank_tree import LOOKAHEAD
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import ClusterMethod, TreeInit, TreeMethod
 
-METHODS = ("iterative", "pruned")
+METHODS = get_args(TreeMethod)
 
 
 @isolated
@@ -47,10 +48,10 @@ class RankTree(LabelRanker):
         self,
         n_clusters: int = 10,
         *,
-        method: str = "iterative",
+        method: TreeMethod = "iterative",
         min_leaf: int = 5,
         lookahead: float = LOOKAHEAD,
-        init: str = "rows",
+        init: TreeInit = "rows",
         n_init: int = 5,
         validation_fraction: float = 0.0,
         tol: float = 1e-4,
@@ -63,7 +64,7 @@ class RankTree(LabelRanker):
         self.method = method
         self.min_leaf = min_leaf
         self.lookahead = lookahead
-        self.init = init
+        self.init: TreeInit = init
         self.n_init = n_init
         self.validation_fraction = validation_fraction
         self.tol = tol
@@ -124,14 +125,14 @@ class RankClusteringTree(LabelRanker):
         self,
         n_clusters: int = 10,
         *,
-        method: str = "k-o-means",
+        method: ClusterMethod = "k-o-means",
         min_leaf: int = 5,
         lookahead: float = LOOKAHEAD,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
-        self.method = method
+        self.method: ClusterMethod = method
         self.min_leaf = min_leaf
         self.lookahead = lookahead
         self.random_state = random_state

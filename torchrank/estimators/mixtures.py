@@ -16,6 +16,7 @@ from torchrank.estimators.fitting import ATTRIBUTES, SETTINGS
 from torchrank.mixtures.em import MixtureFit
 from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.isolation import isolated
+from torchrank.typing import Center, Criterion, MallowsTies, MissingWord
 
 COMPLETE = (
     "this is a distribution of total rankings: complete the row, or use KernelGaussianMixture and a kernel that takes "
@@ -45,7 +46,7 @@ class RankingMixture(DensityMixin, RankingClusterer):
         check_is_fitted(self)
         return self.model_.mean_log_prob(*self._weighted_rows(X, sample_weight))
 
-    def criterion(self, X: Any, sample_weight: Any = None, name: str = "bic") -> float:
+    def criterion(self, X: Any, sample_weight: Any = None, name: Criterion = "bic") -> float:
         """Information criterion of the model on rankings, lower = better: "bic" or "aic"; weights as in :meth:`fit`."""
         check_is_fitted(self)
         return self.model_.criterion(*self._weighted_rows(X, sample_weight), name)
@@ -107,9 +108,9 @@ class MallowsMixture(RankingMixture):
         self,
         n_components: int = 1,
         *,
-        missing: str = "raise",
-        ties: str = "raise",
-        center: str = "kemeny",
+        missing: MissingWord = "raise",
+        ties: MallowsTies = "raise",
+        center: Center = "kemeny",
         max_lam: float = MOST_LAM,
         n_samples: int = N_SAMPLES,
         init: Any = "k-means++",

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
+from typing_extensions import Self
 
 from torchrank import distributions
 from torchrank._docs import shares_arguments
@@ -15,6 +16,7 @@ from torchrank.metrics.label_ranking import label_ranking_tau
 from torchrank.rankings.arrays import is_data_set, refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_names, columns_of, index_of
+from torchrank.typing import MissingWord
 
 _SAME_ITEMS = (
     "pass X.loc[y.index], or for a data set X.loc[list(data.items)]; or X.to_numpy() to take its rows by their place"
@@ -55,19 +57,19 @@ class PlackettLuceRegression(BaseEstimator):
     def __init__(
         self,
         *,
-        missing: str = "interleaving",
+        missing: MissingWord = "interleaving",
         prior: float | None = 1.0,
         tol: float = 1e-10,
         max_iter: int = 100,
         device: Any = None,
     ) -> None:
-        self.missing = missing
+        self.missing: MissingWord = missing
         self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.device = device
 
-    def fit(self, X: Any, y: Any, weights: Any = None) -> "PlackettLuceRegression":
+    def fit(self, X: Any, y: Any, weights: Any = None) -> Self:
         """Learn from items and their rankings.
 
         Args:

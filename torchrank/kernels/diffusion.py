@@ -1,5 +1,7 @@
 """The diffusion kernel on permutations: heat that has spread over their Cayley graph."""
 
+from __future__ import annotations
+
 import math
 from functools import lru_cache
 from itertools import permutations
@@ -10,11 +12,11 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.rank import rankings_of_sides
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.validate import Scores, as_float, check_at_least
+from torchrank.typing import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -25,7 +27,7 @@ _REMEDY = "the diffusion kernel is for total rankings: drop these rows"
 
 
 @isolated
-def diffusion_gram(X: Scores, Y: Scores | None = None, *, beta: float) -> Matrix:
+def diffusion_gram(X: Scores[Array], Y: Scores[Array] | None = None, *, beta: float) -> Array:
     r"""Diffusion kernel between all total rankings: the share of heat that has gone from one to the other.
 
     .. math:: K(x, y) = \bigl[e^{\beta \Delta}\bigr]_{x, y}, \qquad \Delta = A - (n - 1) I
@@ -121,7 +123,7 @@ def _number(orderings: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=2)
-def _graph(n: int) -> "tuple[csr_array, np.ndarray]":
+def _graph(n: int) -> tuple[csr_array, np.ndarray]:
     """Adjacency matrix of the Cayley graph, and the number of every permutation's inverse."""
     from scipy.sparse import csr_array  # takes a tenth of a second to import
 

@@ -1,12 +1,13 @@
 """Kendall kernels, distances and counts between all rankings of two sets."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, overload
 
-import numpy as np
 import torch
-from torch import Tensor
+from typing_extensions import NamedTuple
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.all_pairs import all_pairs
@@ -25,38 +26,56 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.pairs import item_pairs, n_pairs
 from torchrank.rankings.validate import Scores, check_choice
+from torchrank.typing import Array, Kind, PairMethod, Variant
 
 
-class PairCounts(NamedTuple):
+class PairCounts(NamedTuple, Generic[Kind]):
     """Five disjoint classes of item pairs for every pair of rankings; each ``(..., m, m2)`` int64."""
 
-    concordant: Tensor | np.ndarray
-    discordant: Tensor | np.ndarray
-    tied_x: Tensor | np.ndarray  # tied in x only
-    tied_y: Tensor | np.ndarray  # tied in y only
-    tied_xy: Tensor | np.ndarray  # tied in both
+    concordant: Kind
+    discordant: Kind
+    tied_x: Kind  # tied in x only
+    tied_y: Kind  # tied in y only
+    tied_xy: Kind  # tied in both
 
 
-@isolated
-@shares_arguments(ARGUMENTS, OF_PROCESSES)
+@overload
 def kendall_gram(
-    X: Scores,
-    Y: Scores | None = None,
+    X: Scores[Array],
+    Y: Scores[Array] | None = None,
     *,
-    variant: str | None = None,
+    variant: Variant | None = None,
     missing: Missing = None,
     missing_y: Missing = None,
     min_common: int | None = None,
     fill_value: float = math.nan,
     shrink: float = 0.0,
-    method: str = "auto",
+    method: PairMethod = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> Array: ...
+@overload
+def kendall_gram(X: Scores, Y: Scores | None = None, *, out: Any, **options: Any) -> Any: ...
+@isolated
+@shares_arguments(ARGUMENTS, OF_PROCESSES)
+def kendall_gram(  # pyright: ignore[reportInconsistentOverload] - options are not listed a third time, for out
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    variant: Variant | None = None,
+    missing: Missing = None,
+    missing_y: Missing = None,
+    min_common: int | None = None,
+    fill_value: float = math.nan,
+    shrink: float = 0.0,
+    method: PairMethod = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
     out: Any = None,
     block: int | None = None,
     resume: bool = False,
     group: Group = None,
-) -> Matrix:
+) -> Any:
     r"""Kendall kernel between all rankings: the agreement of two rankings over all pairs of items, in [-1, 1].
 
     With :math:`n_c` concordant and :math:`n_d` discordant pairs of items,
@@ -114,9 +133,26 @@ def kendall_gram(
     return _matrix(ask, "kendall_gram", method=method, workspace=workspace, progress=progress, **on_disk)
 
 
+@overload
+def kendall_distance(
+    X: Scores[Array],
+    Y: Scores[Array] | None = None,
+    *,
+    tie_penalty: float = 0.25,
+    normalize: bool = False,
+    missing: Missing = None,
+    missing_y: Missing = None,
+    min_common: int | None = None,
+    fill_value: float = math.nan,
+    method: PairMethod = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> Array: ...
+@overload
+def kendall_distance(X: Scores, Y: Scores | None = None, *, out: Any, **options: Any) -> Any: ...
 @isolated
 @shares_arguments(ARGUMENTS, OF_PROCESSES)
-def kendall_distance(
+def kendall_distance(  # pyright: ignore[reportInconsistentOverload] - options are not listed a third time, for out
     X: Scores,
     Y: Scores | None = None,
     *,
@@ -126,14 +162,14 @@ def kendall_distance(
     missing_y: Missing = None,
     min_common: int | None = None,
     fill_value: float = math.nan,
-    method: str = "auto",
+    method: PairMethod = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
     out: Any = None,
     block: int | None = None,
     resume: bool = False,
     group: Group = None,
-) -> Matrix:
+) -> Any:
     r"""Kendall distance between all rankings: a number of item pairs.
 
     .. math:: d_p(x, y) = n_d + p\, t
@@ -209,14 +245,14 @@ def _matrix(
 @isolated
 @shares_arguments(ARGUMENTS)
 def pair_counts(
-    X: Scores,
-    Y: Scores | None = None,
+    X: Scores[Array],
+    Y: Scores[Array] | None = None,
     *,
     missing: Missing = None,
-    method: str = "auto",
+    method: PairMethod = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
-) -> PairCounts:
+) -> PairCounts[Array]:
     """Exact numbers of concordant, discordant and tied item pairs between all rankings.
 
     The five classes are disjoint and add up to n(n-1)/2 (with ``missing="pairwise"`` to the pairs of common items).
@@ -245,7 +281,7 @@ def pair_counts(
 
 @isolated
 @shares_arguments(ARGUMENTS)
-def kendall_features(X: Scores, *, variant: str = "a") -> Matrix:
+def kendall_features(X: Scores[Array], *, variant: Variant = "a") -> Array:
     r"""Explicit feature map of the Kendall kernel: signs of all item pairs, scaled.
 
     .. math:: \Phi(x) = \binom{n}{2}^{-1/2} \bigl(\operatorname{sign}(x_i - x_j)\bigr)_{i < j}

@@ -1,13 +1,14 @@
 """Arguments of Kendall kernels and distances, checked, as what is wanted of every pair of rankings."""
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import Pair, SparsePair
 from torchrank.rankings.validate import as_float, check_choice, check_count, check_finite, check_number
+from torchrank.typing import Variant
 
-VARIANTS = ("a", "b")
+VARIANTS = get_args(Variant)
 
 
 def kernel_quantity(

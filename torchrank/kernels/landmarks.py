@@ -1,9 +1,12 @@
 """Features from the kernel with a few landmarks, for linear models on more rows than a Gram matrix has room for."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from torchrank._docs import shares_arguments
 from torchrank._warnings import warn
@@ -26,11 +29,12 @@ from torchrank.linalg.state import GrowingBuffers
 from torchrank.linalg.symmetric import as_double, check_symmetric
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import as_rankings
-from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.arrays import Origin
 from torchrank.rankings.derivatives import needs_derivative, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores, as_gram, check_count, check_generator, check_workspace, real_dtype
+from torchrank.typing import Array, Values
 
 _ENTRY_BYTES = 24  # a kernel value, the same in float64, and a feature
 _GRAM = "the kernel's Gram matrix of the landmarks"
@@ -106,7 +110,9 @@ class LandmarkFeatures(GrowingBuffers, nn.Module):
         self.register_growing(landmarks=torch.empty(0, 0))
 
     @torch.no_grad()
-    def fit(self, X: Scores, weights: Matrix | None = None, *, generator: torch.Generator | None = None) -> Evidence:
+    def fit(
+        self, X: Scores[Array], weights: Values | None = None, *, generator: torch.Generator | None = None
+    ) -> Evidence:
         """Draw the landmarks: different rows, each next one with a chance in proportion to its weight.
 
         Args:
@@ -140,7 +146,7 @@ class LandmarkFeatures(GrowingBuffers, nn.Module):
         self.remember(origin.items)
         return Evidence.closed_form()
 
-    def forward(self, X: Scores) -> Matrix:
+    def forward(self, X: Scores[Array]) -> Array:
         """Features of rankings, ``(m, n_landmarks)``.
 
         Args:
@@ -165,6 +171,11 @@ class LandmarkFeatures(GrowingBuffers, nn.Module):
         with torch.set_grad_enabled(torch.is_grad_enabled() and not rows.origin.numpy):
             features = self._features(rows, u)
         return rows.origin.wrap(without_gradient(features, rows.scores))
+
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Scores[Array]) -> Array: ...
 
     def extra_repr(self) -> str:
         """Settings, as ``print`` shows them; a kernel that is a module follows."""

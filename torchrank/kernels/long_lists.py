@@ -1,6 +1,9 @@
 """Convolution Kendall kernels of short lists out of very many items, without a matrix of rankings and items."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 import torch
@@ -10,13 +13,14 @@ from torchrank.kernels.all_pairs import all_pairs
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import SparsePair
-from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.arrays import Origin
 from torchrank.rankings.convert import as_orders
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.listed import flat_table
 from torchrank.rankings.missing import PARTIAL, Missing, meaning_of, refuse_batches
 from torchrank.rankings.sparse import SparseRankings, from_lists
 from torchrank.rankings.validate import check_choice, check_count
+from torchrank.typing import Array, Variant
 
 Orders = Tensor | np.ndarray | Sequence[Sequence[int]]
 _MOST_ITEMS = 2**53
@@ -30,9 +34,9 @@ def partial_kendall_gram(
     n_items: int,
     missing: Missing = "interleaving",
     missing_y: Missing = None,
-    variant: str = "a",
+    variant: Variant = "a",
     workspace: int = WORKSPACE,
-) -> Matrix:
+) -> Array:
     """Kernel of ``kendall_gram(..., missing=missing)`` between lists of preferred items, for any number of items.
 
     Two lists are compared in time that grows with their lengths alone, and memory with the number of lists and of
@@ -57,7 +61,7 @@ def partial_kendall_gram(
             word or numbers of words that do not fit.
         TypeError: indices that are not integers.
     """
-    check_choice(variant, "variant", ("a", "b"))
+    check_choice(variant, "variant", get_args(Variant))
     check_count(n_items, "n_items", least=2)
     if n_items > _MOST_ITEMS:
         raise ValueError(f"n_items={n_items} is too large; beyond 2^53 float64 does not tell numbers of items apart")

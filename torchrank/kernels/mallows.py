@@ -1,6 +1,8 @@
 """Mallows kernel between all rankings of two sets."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import Any, overload
 
 import torch
 from torch import Tensor
@@ -16,16 +18,32 @@ from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import Pair, SparsePair, sides_to_count
 from torchrank.processes import ARGUMENTS as OF_PROCESSES
 from torchrank.processes import Group
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.derivatives import needs_derivative
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.validate import Scores, as_float, check_at_least, check_finite
+from torchrank.typing import Array, PairMethod
 
 
+@overload
+def mallows_gram(
+    X: Scores[Array],
+    Y: Scores[Array] | None = None,
+    *,
+    lam: float | Tensor = 1.0,
+    tie_penalty: float = 0.25,
+    normalize: bool = False,
+    missing: Missing = None,
+    missing_y: Missing = None,
+    method: PairMethod = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> Array: ...
+@overload
+def mallows_gram(X: Scores, Y: Scores | None = None, *, out: Any, **options: Any) -> Any: ...
 @isolated
 @shares_arguments(ARGUMENTS, OF_PROCESSES)
-def mallows_gram(
+def mallows_gram(  # pyright: ignore[reportInconsistentOverload] - options are not listed a third time, for out
     X: Scores,
     Y: Scores | None = None,
     *,
@@ -34,14 +52,14 @@ def mallows_gram(
     normalize: bool = False,
     missing: Missing = None,
     missing_y: Missing = None,
-    method: str = "auto",
+    method: PairMethod = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
     out: Any = None,
     block: int | None = None,
     resume: bool = False,
     group: Group = None,
-) -> Matrix:
+) -> Any:
     r"""Mallows kernel between all rankings, in (0, 1], 1 on the diagonal.
 
     .. math:: K(x, y) = e^{-\lambda\, d(x, y)}, \qquad d = n_d + p\, t

@@ -1,15 +1,18 @@
 """Kernels as modules: callable on rankings, learnable where they have parameters, accepted by scikit-learn."""
 
+from __future__ import annotations
+
 import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.kendall_arguments import VARIANTS
@@ -21,12 +24,13 @@ from torchrank.linalg.precision import KeepsPrecision
 from torchrank.ops.pair_counts import METHODS
 from torchrank.ops.rank import of_items
 from torchrank.ops.smoothed import METHODS as SMOOTHED_METHODS
-from torchrank.rankings.arrays import Matrix, as_array
+from torchrank.rankings.arrays import as_array
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MISSING
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_count, check_positive
+from torchrank.typing import Array, MissingWord, Noise, PairMethod, SmoothedMethod, Variant
 
 
 @isolated
@@ -41,20 +45,25 @@ class RankKernel(KeepsPrecision, ABC):
     _settings: tuple[str, ...]
 
     @abstractmethod
-    def gram(self, X: Scores, Y: Scores | None) -> Matrix:
+    def gram(self, X: Scores[Array], Y: Scores[Array] | None) -> Array:
         """The Gram matrix ``(..., m, m2)`` of score matrices."""
 
-    def forward(self, X: Scores, Y: Scores | None = None) -> Matrix:
+    def forward(self, X: Scores[Array], Y: Scores[Array] | None = None) -> Array:
         """The Gram matrix of ``X`` ``(..., m, n)`` and ``Y`` ``(..., m2, n)``, or a number for two vectors ``(n,)``."""
         if _is_vector(X) and (Y is None or _is_vector(Y)):
             return self.gram(_one_row(X, "X"), None if Y is None else _one_row(Y, "Y"))[0, 0]
         return self.gram(X, Y)
 
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Scores[Array], Y: Scores[Array] | None = None) -> Array: ...
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments with their present values, in the manner of scikit-learn."""
         return {name: getattr(self, name) for name in self._settings}
 
-    def set_params(self, **params: Any) -> "RankKernel":
+    def set_params(self, **params: Any) -> RankKernel:
         """Set constructor arguments by name, in the manner of scikit-learn.
 
         Raises:
@@ -68,7 +77,7 @@ class RankKernel(KeepsPrecision, ABC):
             setattr(self, name, getattr(fresh, name))
         return self
 
-    def __sklearn_clone__(self) -> "RankKernel":
+    def __sklearn_clone__(self) -> RankKernel:
         return copy.deepcopy(self)
 
     def extra_repr(self) -> str:
@@ -92,14 +101,18 @@ class KendallKernel(RankKernel):
 
     _settings = ("variant", "missing", "method")
 
-    def __init__(self, *, variant: str | None = None, missing: str | None = None, method: str = "auto") -> None:
+    def __init__(
+        self, *, variant: Variant | None = None, missing: MissingWord | None = None, method: PairMethod = "auto"
+    ) -> None:
         super().__init__()
         if variant is not None:
             check_choice(variant, "variant", VARIANTS)
         _check_words(missing, method)
-        self.variant, self.missing, self.method = variant, missing, method
+        self.variant: Variant | None = variant
+        self.missing: MissingWord | None = missing
+        self.method: PairMethod = method
 
-    def gram(self, X: Scores, Y: Scores | None) -> Matrix:
+    def gram(self, X: Scores[Array], Y: Scores[Array] | None) -> Array:
         """See :func:`torchrank.kendall_gram`."""
         return kendall_gram(X, Y, variant=self.variant, missing=self.missing, method=self.method)
 
@@ -131,14 +144,16 @@ class MallowsKernel(RankKernel):
         lam: float = 1.0,
         tie_penalty: float = 0.25,
         normalize: bool = False,
-        missing: str | None = None,
-        method: str = "auto",
+        missing: MissingWord | None = None,
+        method: PairMethod = "auto",
     ) -> None:
         super().__init__()
         check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
         _check_words(missing, method)
         self.log_lam = nn.Parameter(torch.tensor(_log_concentration(lam), dtype=torch.float64))
-        self.tie_penalty, self.normalize, self.missing, self.method = tie_penalty, normalize, missing, method
+        self.tie_penalty, self.normalize = tie_penalty, normalize
+        self.missing: MissingWord | None = missing
+        self.method: PairMethod = method
 
     @property
     def lam(self) -> float:
@@ -150,7 +165,7 @@ class MallowsKernel(RankKernel):
         with torch.no_grad():
             self.log_lam.fill_(_log_concentration(value))
 
-    def gram(self, X: Scores, Y: Scores | None) -> Matrix:
+    def gram(self, X: Scores[Array], Y: Scores[Array] | None) -> Array:
         """See :func:`torchrank.mallows_gram`; differentiable in ``log_lam``."""
         return mallows_gram(
             X,
@@ -181,14 +196,15 @@ class SmoothedKendallKernel(LogWindow, RankKernel):
 
     _settings = ("window", "noise", "method")
 
-    def __init__(self, *, window: float = 1.0, noise: str = "uniform", method: str = "exact") -> None:
+    def __init__(self, *, window: float = 1.0, noise: Noise = "uniform", method: SmoothedMethod = "exact") -> None:
         super().__init__()
         check_choice(noise, "noise", tuple(NOISES))
         check_choice(method, "method", SMOOTHED_METHODS)
-        self.noise, self.method = noise, method
+        self.noise: Noise = noise
+        self.method: SmoothedMethod = method
         self.log_window = nn.Parameter(log_window(window))
 
-    def gram(self, X: Scores, Y: Scores | None) -> Matrix:
+    def gram(self, X: Scores[Array], Y: Scores[Array] | None) -> Array:
         """See :func:`torchrank.smoothed_kendall_gram`; differentiable in ``log_window`` and in the scores."""
         return smoothed_kendall_gram(X, Y, window=self.log_window.exp(), noise=self.noise, method=self.method)
 
@@ -262,13 +278,20 @@ class MultivariateKernel(RankKernel):
         with torch.no_grad():
             self.logits.copy_(log_weights(simplex(values, len(self.kernels))))
 
-    def forward(self, X: Parts, Y: Parts | None = None) -> Matrix:
+    def forward(self, X: Parts[Array], Y: Parts[Array] | None = None) -> Array:
         """The Gram matrix of lists of parts or, with ``sizes``, of matrices; a number for two vectors."""
         if isinstance(X, (list, tuple)):
             return self.gram(X, Y)
-        return super().forward(X, Y)
+        x: Any = X
+        y: Any = Y
+        return super().forward(x, y)
 
-    def gram(self, X: Parts, Y: Parts | None) -> Matrix:
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Parts[Array], Y: Parts[Array] | None = None) -> Array: ...
+
+    def gram(self, X: Parts[Array], Y: Parts[Array] | None) -> Array:
         """See :func:`torchrank.multivariate_gram`; differentiable in ``logits`` and the kernels' parameters."""
         parts = self._cut(X, "X")
         others = [None] * len(parts) if Y is None else self._cut(Y, "Y")
@@ -278,7 +301,7 @@ class MultivariateKernel(RankKernel):
         """Settings, as ``print`` shows them; the kernels follow as children."""
         return f"weights={self.weights!r}, sizes={self.sizes!r}"
 
-    def _cut(self, X: Parts, name: str) -> list[Scores]:
+    def _cut(self, X: Any, name: str) -> list[Scores]:
         if isinstance(X, (list, tuple)):
             return as_parts(X, name)
         if self.sizes is None:
@@ -293,9 +316,9 @@ class MultivariateKernel(RankKernel):
         return [of_items(X, part) if isinstance(X, Rankings) else X[..., part] for part in items]
 
 
-def _is_vector(scores: Scores) -> bool:
+def _is_vector(scores: Any) -> bool:
     if hasattr(scores, "ndim"):  # a tensor, an array, a data frame
-        return scores.ndim == 1  # type: ignore[union-attr]
+        return scores.ndim == 1
     return isinstance(scores, (list, tuple)) and len(scores) > 0 and all(np.ndim(part) == 0 for part in scores)
 
 

@@ -1,5 +1,7 @@
 """Monte-Carlo estimates of the smoothed Kendall kernel, and what the theory says about their error."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +17,6 @@ from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.smoothed import one_window
 from torchrank.ops.checks import complete_scores
 from torchrank.ops.pair_counts import WORKSPACE
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.validate import (
@@ -29,6 +30,7 @@ from torchrank.rankings.validate import (
     check_workspace,
     score_pair,
 )
+from torchrank.typing import Array, Estimator, Noise
 
 
 @dataclass(frozen=True)
@@ -115,18 +117,18 @@ ESTIMATORS: dict[str, Callable[[Tensor, Tensor | None, Jitters, bool, int, bool]
 @isolated
 @shares_arguments(ARGUMENTS)
 def monte_carlo_kendall_gram(
-    X: Scores,
-    Y: Scores | None = None,
+    X: Scores[Array],
+    Y: Scores[Array] | None = None,
     *,
     window: float | Tensor,
     n_samples: int,
-    noise: str = "uniform",
+    noise: Noise = "uniform",
     generator: torch.Generator | None = None,
-    estimator: str = "full",
+    estimator: Estimator = "full",
     unbiased_diagonal: bool = False,
     workspace: int = WORKSPACE,
     progress: bool = False,
-) -> Matrix:
+) -> Array:
     r"""Estimate of the smoothed Kendall kernel from jitters that are drawn, in [-1, 1].
 
     The mean of Kendall kernels of variant "a" over D jitters :math:`\tilde x^{(d)}` of every row,

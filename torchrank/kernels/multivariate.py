@@ -1,5 +1,7 @@
 """Kernels between multivariate rankings: several rankings of different item sets by the same person."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -12,19 +14,21 @@ from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_names
 from torchrank.rankings.validate import Scores, check_finite
+from torchrank.typing import Array, Kind
 
-Kernel = Callable[[Scores, Scores | None], Matrix]
-Parts: TypeAlias = Any  # a list of score matrices or, where a kernel knows how to cut it, one matrix
+Kernel: TypeAlias = Callable[..., Any]  # of X and Y or None
+# A list of score matrices or, where a kernel knows how to cut it, one matrix.
+Parts: TypeAlias = Sequence[Scores[Kind]] | Scores[Kind]
 
 
 @isolated
 def multivariate_gram(
-    X: Sequence[Scores],
-    Y: Sequence[Scores] | None = None,
+    X: Sequence[Scores[Array]],
+    Y: Sequence[Scores[Array]] | None = None,
     *,
     weights: Sequence[float] | Tensor | None = None,
     kernel: Kernel | Sequence[Kernel] | None = None,
-) -> Matrix:
+) -> Array:
     r"""Weighted mean of kernels on the parts of multivariate rankings.
 
     .. math:: K(x, y) = \sum_{j=1}^{p} \mu_j\, K_j(x_j, y_j), \qquad \sum_j \mu_j = 1, \quad \mu_j \ge 0
@@ -67,7 +71,7 @@ def multivariate_gram(
     return weighted_sum(kernels, parts, others, simplex(weights, len(parts)))
 
 
-def as_parts(X: Sequence[Scores], name: str) -> list[Scores]:
+def as_parts(X: Any, name: str) -> list[Scores]:
     """The parts of multivariate rankings, checked to be a list."""
     if not isinstance(X, (list, tuple)):
         raise TypeError(f"{name} is a {type(X).__name__}; expected a list of p parts, each a matrix of scores")
@@ -101,7 +105,9 @@ def log_weights(weights: Tensor) -> Tensor:
     return weights.detach().double().log()
 
 
-def weighted_sum(kernels: Sequence[Kernel], X: Sequence[Scores], Y: Sequence[Scores | None], weights: Tensor) -> Matrix:
+def weighted_sum(
+    kernels: Sequence[Kernel], X: Sequence[Scores[Array]], Y: Sequence[Scores | None], weights: Tensor
+) -> Array:
     """The sum of ``weights[j] * kernels[j](X[j], Y[j])``."""
     for count, what in ((len(Y), "parts of Y"), (len(kernels), "kernels")):
         if count != len(X):

@@ -1,5 +1,7 @@
 """Centering and scaling of Gram matrices."""
 
+from __future__ import annotations
+
 import torch
 from torch import Tensor
 
@@ -8,10 +10,11 @@ from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_items, check_same_names, check_same_rows
 from torchrank.rankings.validate import as_gram
+from torchrank.typing import Array, Values
 
 
 @isolated
-def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
+def center_gram(K: Values[Array], K_train: Values[Array] | None = None) -> Array:
     r"""Gram matrix after the mean feature vector has been subtracted from every feature vector.
 
     .. math:: \tilde K = (I - \tfrac{1}{m} 1 1^\top)\, K\, (I - \tfrac{1}{m} 1 1^\top)
@@ -48,7 +51,7 @@ def center_gram(K: Matrix, K_train: Matrix | None = None) -> Matrix:
 
 
 @isolated
-def normalize_gram(K: Matrix, rows: Matrix | None = None, columns: Matrix | None = None) -> Matrix:
+def normalize_gram(K: Values[Array], rows: Values[Array] | None = None, columns: Values[Array] | None = None) -> Array:
     r"""Gram matrix of feature vectors scaled to unit norm: :math:`K_{ij} / \sqrt{K_{ii} K_{jj}}`.
 
     Feature vectors of norm 0 stay 0.

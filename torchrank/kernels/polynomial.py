@@ -1,14 +1,16 @@
 """The polynomial family of kernels between Kendall and Mallows."""
 
+from __future__ import annotations
+
 import torch
 
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_gram, check_count, check_finite
+from torchrank.typing import Array, Values
 
 
 @isolated
-def polynomial_gram(K: Matrix, *, degree: int, scale: float) -> Matrix:
+def polynomial_gram(K: Values[Array], *, degree: int, scale: float) -> Array:
     r"""The kernel between Kendall and Mallows: all products of up to p pair signs.
 
     .. math:: \Bigl( \frac{1 + (c / p) K}{1 + c / p} \Bigr)^p

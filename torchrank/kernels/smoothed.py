@@ -1,7 +1,9 @@
 """The Kendall kernel of uncertain scores: expected over independent jitters, smooth in the scores and the window."""
 
+from __future__ import annotations
+
 import math
-from typing import Any
+from typing import Any, overload
 
 import torch
 from torch import Tensor
@@ -17,7 +19,6 @@ from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
 from torchrank.processes import ARGUMENTS as OF_PROCESSES
 from torchrank.processes import Group
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES, expected_signs
 from torchrank.rankings.pairs import item_pairs, n_pairs
@@ -32,24 +33,38 @@ from torchrank.rankings.validate import (
     real_dtype,
     score_pair,
 )
+from torchrank.typing import Array, Noise, SmoothedMethod
 
 
+@overload
+def smoothed_kendall_gram(
+    X: Scores[Array],
+    Y: Scores[Array] | None = None,
+    *,
+    window: float | Tensor,
+    noise: Noise = "uniform",
+    method: SmoothedMethod = "exact",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+) -> Array: ...
+@overload
+def smoothed_kendall_gram(X: Scores, Y: Scores | None = None, *, out: Any, **options: Any) -> Any: ...
 @isolated
 @shares_arguments(ARGUMENTS, OF_PROCESSES)
-def smoothed_kendall_gram(
+def smoothed_kendall_gram(  # pyright: ignore[reportInconsistentOverload] - options are not listed a third time, for out
     X: Scores,
     Y: Scores | None = None,
     *,
     window: float | Tensor,
-    noise: str = "uniform",
-    method: str = "exact",
+    noise: Noise = "uniform",
+    method: SmoothedMethod = "exact",
     workspace: int = WORKSPACE,
     progress: bool = False,
     out: Any = None,
     block: int | None = None,
     resume: bool = False,
     group: Group = None,
-) -> Matrix:
+) -> Any:
     r"""Smoothed Kendall kernel between all score vectors: the Kendall kernel expected over independent jitters.
 
     Near-ties count little: with :math:`\tilde x = x + \epsilon`, every score with a jitter of its own,
@@ -147,7 +162,7 @@ def _stream(
 
 @isolated
 @shares_arguments(ARGUMENTS)
-def smoothed_features(X: Scores, *, window: float | Tensor, noise: str = "uniform") -> Matrix:
+def smoothed_features(X: Scores[Array], *, window: float | Tensor, noise: Noise = "uniform") -> Array:
     r"""Explicit feature map of the smoothed Kendall kernel: expected signs of all item pairs, scaled.
 
     .. math:: \Psi(x) = \binom{n}{2}^{-1/2} \bigl(g(x_i - x_j)\bigr)_{i < j}

@@ -1,23 +1,25 @@
 """Spearman's rank correlation between all rankings."""
 
+from __future__ import annotations
+
 import torch
 from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.ops.rank import rankings_of_sides
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import Scores
+from torchrank.typing import Array
 
 _REMEDY = "Spearman's correlation compares complete rankings: complete or drop these rows"
 
 
 @isolated
 @shares_arguments(ARGUMENTS)
-def spearman_gram(X: Scores, Y: Scores | None = None) -> Matrix:
+def spearman_gram(X: Scores[Array], Y: Scores[Array] | None = None) -> Array:
     r"""Spearman's rank correlation between all rankings, in [-1, 1]; the correlation of ranks, tied ones averaged.
 
     .. math:: \rho(x, y) = \frac{\sum_i (r_i - \bar r)(q_i - \bar q)}

@@ -1,5 +1,9 @@
 """Kendall kernels that compare only some pairs of items, or weight them."""
 
+from __future__ import annotations
+
+from typing import get_args
+
 import torch
 from torch import Tensor
 
@@ -18,22 +22,23 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_names, columns_of, index_of
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.validate import Scores, check_choice, check_workspace
+from torchrank.typing import Array, Scheme, Values, Variant
 
-SCHEMES = ("product", "sum", "hyperbolic")
+SCHEMES = get_args(Scheme)
 _REMEDY = "kernels of weighted pairs need complete rankings"
 
 
 @isolated
 @shares_arguments(ARGUMENTS)
 def weighted_kendall_gram(
-    X: Scores,
-    Y: Scores | None = None,
+    X: Scores[Array],
+    Y: Scores[Array] | None = None,
     *,
-    pairs: Matrix,
-    variant: str = "b",
+    pairs: Values,
+    variant: Variant = "b",
     workspace: int = WORKSPACE,
     progress: bool = False,
-) -> Matrix:
+) -> Array:
     r"""Kendall kernel between all rankings that weights pairs of items, in [-1, 1].
 
     .. math:: K_a(x, y) = \frac{\sum_{i<j} w_{ij} \operatorname{sign}(x_i - x_j) \operatorname{sign}(y_i - y_j)}
@@ -86,7 +91,7 @@ def weighted_kendall_gram(
 
 
 @isolated
-def pair_weights(items: Matrix, *, scheme: str = "product") -> Matrix:
+def pair_weights(items: Values[Array], *, scheme: Scheme = "product") -> Array:
     r"""Weights of pairs of items from what each item is worth, for :func:`weighted_kendall_gram`.
 
     Args:

@@ -1,6 +1,7 @@
 """Baselines of supervised clustering by label rankings: Grbovic et al. (2013), Section 3.2."""
 
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -20,8 +21,9 @@ from torchrank.rankings.features import check_distances, check_finite_features, 
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.validate import check_choice, check_count
+from torchrank.typing import ClusterMethod, FeatureCenter
 
-CENTERS = ("mallows", "plackett-luce")
+CENTERS = get_args(FeatureCenter)
 RANK_CLUSTERINGS = {"naive": most_frequent, "ebms": ebms, "k-o-means": k_o_means}
 _PRIOR = 0.1  # of Plackett-Luce scores, so that they exist
 _MOVING = 1e-3  # share of rows that still change clusters when K-means ends
@@ -81,7 +83,7 @@ def kmeans_then_rank(
     Y: Tensor,
     n_clusters: int,
     *,
-    center: str = "mallows",
+    center: FeatureCenter = "mallows",
     n_init: int = 3,
     max_iter: int = 300,
     generator: torch.Generator | None = None,
@@ -197,7 +199,7 @@ def rank_clustering_tree(
     Y: Tensor,
     n_clusters: int,
     *,
-    method: str = "k-o-means",
+    method: ClusterMethod = "k-o-means",
     min_leaf: int = 5,
     lookahead: float = LOOKAHEAD,
     validation: tuple[Tensor, Tensor] | None = None,

@@ -1,11 +1,14 @@
 """MM-PL: a mixture of Plackett-Luce models whose gate is a set of prototypes in feature space."""
 
+from __future__ import annotations
+
 import math
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from torchrank._docs import shares_arguments
 from torchrank.distributions.choices import log_prob
@@ -24,8 +27,9 @@ from torchrank.rankings.orders import total_scores
 from torchrank.rankings.prepared import said_of
 from torchrank.rankings.validate import check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
+from torchrank.typing import Prediction
 
-PREDICTIONS = ("nearest", "mixture")
+PREDICTIONS = get_args(Prediction)
 
 
 @isolated
@@ -107,6 +111,11 @@ class MMPL(nn.Module):
         """
         return log_gates(self._check_features(X), self.mixture())
 
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Tensor) -> Tensor: ...
+
     def log_prob(self, X: Tensor, Y: Tensor, *, missing: Missing = None) -> Tensor:
         """Log-probabilities ``(N,)`` of label rankings; equation 24, summed over labels that were ranked.
 
@@ -137,7 +146,7 @@ class MMPL(nn.Module):
         """Clusters ``(N,)`` of the nearest prototypes, int64."""
         return self.membership[nearest(self._check_features(X), self.mixture().prototypes)]
 
-    def predict(self, X: Tensor, *, method: str = "nearest") -> Tensor:
+    def predict(self, X: Tensor, *, method: Prediction = "nearest") -> Tensor:
         """Predicted rankings as scores ``(N, L)``, larger = preferred.
 
         Args:

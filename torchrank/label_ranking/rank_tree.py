@@ -1,7 +1,7 @@
 """RankTree: decision trees on features whose leaves hold one of K central rankings."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -20,8 +20,9 @@ from torchrank.rankings.features import check_finite_features, check_n_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
+from torchrank.typing import TreeInit
 
-INITS = ("rows", "random")
+INITS = get_args(TreeInit)
 LOOKAHEAD = 20.0
 
 
@@ -133,7 +134,7 @@ def rank_tree(
     *,
     min_leaf: int = 5,
     lookahead: float = LOOKAHEAD,
-    init: str = "rows",
+    init: TreeInit = "rows",
     n_init: int = 5,
     tol: float = 1e-4,
     max_iter: int = 50,
@@ -208,7 +209,7 @@ def best_tree(
     *,
     rng: np.random.Generator,
     n_init: int,
-    init: str = "rows",
+    init: TreeInit = "rows",
     tol: float = 1e-4,
     max_iter: int = 50,
     progress: bool = False,

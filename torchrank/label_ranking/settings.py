@@ -2,14 +2,16 @@
 
 import math
 from dataclasses import dataclass
+from typing import get_args
 
 from torchrank.rankings.validate import check_choice, check_count, check_finite, check_positive
+from torchrank.typing import EMInit, EMSchedule, EMScores, EMStep, EMStop
 
-INITS = ("cells", "tree", "random")
-SCORES = ("gradient", "mm")
-STEPS = ("normalized", "gradient")
-SCHEDULES = ("geometric", "paper")
-STOPS = ("never", "loss", "likelihood")
+INITS = get_args(EMInit)
+SCORES = get_args(EMScores)
+STEPS = get_args(EMStep)
+SCHEDULES = get_args(EMSchedule)
+STOPS = get_args(EMStop)
 SIGMA = 1.5  # prototype spacings
 
 
@@ -48,22 +50,22 @@ class EMSettings:
         ValueError, TypeError: words that are unknown, numbers out of range.
     """
 
-    init: str = "cells"
+    init: EMInit = "cells"
     n_init: int = 1
     n_updates: int = 100_000
     batch_size: int | None = None
-    step: str = "normalized"
-    scores: str = "gradient"
+    step: EMStep = "normalized"
+    scores: EMScores = "gradient"
     rate: float = 0.3
     rate_end: float = 0.01
     score_rate: float = 0.5
     sigma: float | None = SIGMA
     sigma_end: float = 0.15
     prior: float = 0.1
-    stop: str = "never"
+    stop: EMStop = "never"
     tol: float = 1e-4
     recenter: bool = True
-    schedule: str = "geometric"
+    schedule: EMSchedule = "geometric"
 
     def __post_init__(self) -> None:
         for name, legal in (("init", INITS), ("step", STEPS), ("scores", SCORES), ("stop", STOPS)):

@@ -1,5 +1,7 @@
 """One minus the smoothed Kendall correlation between predicted scores and hard rankings."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import torch
@@ -13,27 +15,27 @@ from torchrank.losses.weights import ARGUMENTS as OF_WEIGHTS
 from torchrank.losses.weights import row_weights
 from torchrank.ops.agreement import agreement
 from torchrank.ops.pair_counts import WORKSPACE
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.validate import Scores, check_choice
+from torchrank.typing import Array, LossScheme, Noise, Reduction, Values, Variant
 
 
 @isolated
 @shares_arguments(OF_KERNELS, ARGUMENTS, OF_WEIGHTS)
 def kendall_loss(
-    prediction: Scores,
+    prediction: Scores[Array],
     target: Scores,
     *,
     window: float | Tensor,
-    noise: str = "uniform",
-    variant: str = "b",
+    noise: Noise = "uniform",
+    variant: Variant = "b",
     weights: Any = None,
-    pairs: Matrix | None = None,
-    scheme: str = "sum",
+    pairs: Values | None = None,
+    scheme: LossScheme = "sum",
     mask: Any = None,
-    reduction: str = "mean",
-) -> Matrix:
+    reduction: Reduction = "mean",
+) -> Array:
     r"""One minus the smoothed Kendall correlation between each row of scores and a hard ranking, in [0, 2].
 
     The signs of the prediction x are expected ones under independent jitters, those of the target y are hard:
@@ -91,8 +93,8 @@ def kendall_loss(
     check_choice(variant, "variant", VARIANTS)
     check_choice(reduction, "reduction", REDUCTIONS)
     rows = as_rows(prediction, target, mask)
-    table, scheme = row_weights(weights, pairs, scheme, rows)
-    sums = agreement(rows.x, rows.ranks, table, row_windows(window, rows.x), noise, scheme, WORKSPACE)
+    table, meant = row_weights(weights, pairs, scheme, rows)
+    sums = agreement(rows.x, rows.ranks, table, row_windows(window, rows.x), noise, meant, WORKSPACE)
     of_signs, square, strict, total = sums.unbind(-1)
     scale = total if variant == "a" else square * strict
     undefined = scale == 0  # and not NaN

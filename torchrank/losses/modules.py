@@ -1,9 +1,12 @@
 """The Kendall loss as a module, and a window that shrinks while it is trained with."""
 
+from __future__ import annotations
+
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import nn
+from typing_extensions import override
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.kendall_arguments import VARIANTS
@@ -13,10 +16,10 @@ from torchrank.losses.kendall import kendall_loss
 from torchrank.losses.rows import ARGUMENTS, REDUCTIONS
 from torchrank.losses.weights import ARGUMENTS as OF_WEIGHTS
 from torchrank.losses.weights import SCHEMES
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.validate import Scores, as_float, check_choice, check_count, check_positive
+from torchrank.typing import Array, LossScheme, Noise, Reduction, Values, Variant
 
 
 @isolated
@@ -50,17 +53,20 @@ class KendallLoss(LogWindow, KeepsPrecision):
         window: float = 1.0,
         *,
         learnable: bool = False,
-        noise: str = "uniform",
-        variant: str = "b",
-        scheme: str = "sum",
-        reduction: str = "mean",
+        noise: Noise = "uniform",
+        variant: Variant = "b",
+        scheme: LossScheme = "sum",
+        reduction: Reduction = "mean",
     ) -> None:
         super().__init__()
         check_choice(noise, "noise", tuple(NOISES))
         check_choice(variant, "variant", VARIANTS)
         check_choice(scheme, "scheme", SCHEMES)
         check_choice(reduction, "reduction", REDUCTIONS)
-        self.noise, self.variant, self.scheme, self.reduction = noise, variant, scheme, reduction
+        self.noise: Noise = noise
+        self.variant: Variant = variant
+        self.scheme: LossScheme = scheme
+        self.reduction: Reduction = reduction
         if learnable:
             self.log_window = nn.Parameter(log_window(window))
         else:
@@ -72,8 +78,14 @@ class KendallLoss(LogWindow, KeepsPrecision):
         return isinstance(self.log_window, nn.Parameter)
 
     def forward(
-        self, prediction: Scores, target: Scores, *, weights: Any = None, pairs: Matrix | None = None, mask: Any = None
-    ) -> Matrix:
+        self,
+        prediction: Scores[Array],
+        target: Scores,
+        *,
+        weights: Any = None,
+        pairs: Values | None = None,
+        mask: Any = None,
+    ) -> Array:
         """The loss.
 
         Args:
@@ -98,6 +110,19 @@ class KendallLoss(LogWindow, KeepsPrecision):
             mask=mask,
             reduction=self.reduction,
         )
+
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(
+            self,
+            prediction: Scores[Array],
+            target: Scores,
+            *,
+            weights: Any = None,
+            pairs: Values | None = None,
+            mask: Any = None,
+        ) -> Array: ...
 
     def extra_repr(self) -> str:
         """Settings, as ``print`` shows them."""

@@ -1,7 +1,7 @@
 """What losses are given, over the border: rows of predicted scores, and the hard ranks that they are compared with."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -13,8 +13,9 @@ from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.validate import Scores, as_scores, count_dtype
+from torchrank.typing import Reduction
 
-REDUCTIONS = ("mean", "sum", "none")
+REDUCTIONS = get_args(Reduction)
 LEAST = 2  # items that ops want; what is added to shorter rows does not count
 
 ARGUMENTS = {

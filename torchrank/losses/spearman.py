@@ -1,5 +1,7 @@
 """Expected ranks of uncertain scores, and one minus their correlation with hard ranks."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import torch
@@ -10,16 +12,16 @@ from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
 from torchrank.losses.rows import ARGUMENTS, REDUCTIONS, as_mask, as_rows, flat, flat_mask, row_windows
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.soft_ranks import soft_ranks
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.validate import Scores, as_scores, check_choice, count_dtype
+from torchrank.typing import Array, Noise, Reduction
 
 
 @isolated
 @shares_arguments(OF_KERNELS, ARGUMENTS)
-def soft_rank(x: Scores, window: float | Tensor, *, noise: str = "uniform", mask: Any = None) -> Matrix:
+def soft_rank(x: Scores[Array], window: float | Tensor, *, noise: Noise = "uniform", mask: Any = None) -> Array:
     r"""Expected rank of each item under independent jitters of the scores: exact, and smooth in scores and window.
 
     .. math:: R_i = 1 + \sum_{j \ne i} P(x_j + \epsilon_j < x_i + \epsilon_i)
@@ -62,14 +64,14 @@ def soft_rank(x: Scores, window: float | Tensor, *, noise: str = "uniform", mask
 @isolated
 @shares_arguments(OF_KERNELS, ARGUMENTS)
 def spearman_loss(
-    prediction: Scores,
+    prediction: Scores[Array],
     target: Scores,
     *,
     window: float | Tensor,
-    noise: str = "uniform",
+    noise: Noise = "uniform",
     mask: Any = None,
-    reduction: str = "mean",
-) -> Matrix:
+    reduction: Reduction = "mean",
+) -> Array:
     r"""One minus the correlation of the expected ranks of each row of scores with the ranks of a target, in [0, 2].
 
     .. math:: \ell(x, y) = 1 - \frac{\sum_i (R_i - \bar R)(q_i - \bar q)}

@@ -1,5 +1,7 @@
 """How much each item is among the k most preferred: a smooth form of the set of the first k."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import torch
@@ -9,10 +11,10 @@ from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
 from torchrank.losses.rows import ARGUMENTS, as_mask, flat, flat_mask, row_windows
 from torchrank.ops.top_k import top_k_bar
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES, passing, passing_slope
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count, count_dtype
+from torchrank.typing import Array, Noise
 
 _STEPS = 2  # of Newton's method from where it has ended: each doubles the order up to which derivatives are right
 _FLAT, _STEEP = 1e-280, 1e-3
@@ -21,7 +23,9 @@ _FAR = 200.0  # windows
 
 @isolated
 @shares_arguments(OF_KERNELS, ARGUMENTS)
-def soft_top_k(x: Scores, k: int, window: float | Tensor, *, noise: str = "uniform", mask: Any = None) -> Matrix:
+def soft_top_k(
+    x: Scores[Array], k: int, window: float | Tensor, *, noise: Noise = "uniform", mask: Any = None
+) -> Array:
     r"""Share of each item in the k most preferred ones, from 0 to 1, in all k: smooth in scores and window.
 
     .. math:: p_i = P(x_i + \epsilon_i > \tau), \qquad \sum_i p_i = k

@@ -1,7 +1,9 @@
 """Weights of items and of pairs of items in a loss."""
 
+from __future__ import annotations
+
 import math
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -12,8 +14,9 @@ from torchrank.ops.checks import pair_weights as checked_pair_weights
 from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.orders import best_first
 from torchrank.rankings.validate import check_choice
+from torchrank.typing import LossScheme
 
-SCHEMES = ("sum", "product")
+SCHEMES = get_args(LossScheme)
 
 ARGUMENTS = {
     "weights": """\

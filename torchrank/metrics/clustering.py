@@ -1,5 +1,7 @@
 """How good clusters are, and how much two clusterings agree."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 
@@ -12,12 +14,13 @@ from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
 from torchrank.rankings.validate import as_weights, check_count
+from torchrank.typing import Array, Values
 
 Labels = Matrix  # (m,) integers or strings
 
 
 @isolated
-def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> Matrix:
+def silhouette_samples(distances: Values[Array], labels: Labels, weights: Values | None = None) -> Array:
     r"""Silhouette of every row: how much nearer it is to its own cluster than to the next one, in [-1, 1].
 
     .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}
@@ -62,7 +65,7 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
 
 
 @isolated
-def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> float:
+def silhouette_score(distances: Values[Array], labels: Labels, weights: Values | None = None) -> float:
     """Mean of :func:`silhouette_samples`, weighted.
 
     Args:
@@ -82,7 +85,7 @@ def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None =
 
 
 @isolated
-def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weights: Matrix | None = None) -> float:
+def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weights: Values | None = None) -> float:
     """Share of pairs of rows that two clusterings treat alike, together in both or apart in both; 1 = the same.
 
     Through scikit-learn, which has to be installed.
@@ -116,7 +119,7 @@ def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weight
 @isolated
 def bootstrap_stability(
     cluster: Callable[[Tensor], Labels],
-    weights: Matrix,
+    weights: Values,
     *,
     repeats: int = 100,
     adjusted: bool = False,

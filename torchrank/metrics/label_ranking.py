@@ -5,7 +5,9 @@ preferred, NaN = not ranked. Only pairs of labels that the true ranking orders a
 with missing labels; rows that order no pair are left out of averages.
 """
 
-from typing import TypeAlias
+from __future__ import annotations
+
+from typing import TypeAlias, get_args
 
 import numpy as np
 import torch
@@ -19,14 +21,15 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
 from torchrank.rankings.names import check_same_items
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
+from torchrank.typing import RankingScale
 
 Array: TypeAlias = Tensor | np.ndarray
-SCALES = ("count", "share", "tau")
+SCALES = get_args(RankingScale)
 _BLOCK = 2**22  # entries of a block's largest array
 
 
 @isolated
-def discordant_shares(Y: Scores, predicted: Scores) -> Array:
+def discordant_shares(Y: Scores[Array], predicted: Scores) -> Array:
     """For each row, the share of its ordered pairs of labels that a prediction orders the other way.
 
     A pair that the prediction ties counts one half.
@@ -47,7 +50,7 @@ def discordant_shares(Y: Scores, predicted: Scores) -> Array:
 
 
 @isolated
-def label_ranking_loss(Y: Scores, predicted: Scores) -> float:
+def label_ranking_loss(Y: Scores[Array], predicted: Scores) -> float:
     """Mean share of a row's ordered pairs of labels that the prediction gets wrong: loss_LR, equation 6.
 
     For complete rankings as printed there; for partial ones the denominator has a row's own pairs.
@@ -68,7 +71,7 @@ def label_ranking_loss(Y: Scores, predicted: Scores) -> float:
 
 
 @isolated
-def label_ranking_tau(Y: Scores, predicted: Scores) -> float:
+def label_ranking_tau(Y: Scores[Array], predicted: Scores) -> float:
     """Mean Kendall tau between true and predicted rankings, 1 - 2 loss_LR: equation 7.
 
     Args:
@@ -85,7 +88,7 @@ def label_ranking_tau(Y: Scores, predicted: Scores) -> float:
 
 
 @isolated
-def delta_rank(Y: Scores, labels: Array, centers: Scores, *, scale: str = "tau") -> float:
+def delta_rank(Y: Scores[Array], labels: Array, centers: Scores, *, scale: RankingScale = "tau") -> float:
     """How far the rankings of a cluster are from its center: mean over clusters of their mean distance, equation 2.
 
     Args:

@@ -1,7 +1,9 @@
 """Mixture of isotropic Gaussians in a kernel's feature space, known by the Gram matrix alone."""
 
+from __future__ import annotations
+
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +32,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_rows
 from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores, check_count, check_positive
+from torchrank.typing import Init, Values
 
 _SAME = 1e-6  # of the largest entry: rounding between Gram matrices of the same rows
 _TIGHTER = 1e-3  # variance of a component, in that of all rankings, that is usual still
@@ -104,7 +107,7 @@ class KernelGaussianMixture(Mixture):
         kernel: Kernel | None = None,
         dimension: int | None = None,
         max_lam: float = 1e6,
-        init: str | Matrix = "k-means++",
+        init: Init | Values = "k-means++",
         n_init: int = 10,
         tol: float = 1e-8,
         max_iter: int = 1000,
@@ -146,7 +149,7 @@ class KernelGaussianMixture(Mixture):
         n = self.rankings.shape[1]
         return n * (n - 1) // 2 if self.dimension is None else self.dimension
 
-    def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
+    def _rows(self, X: Any, weights: Matrix | None, *, training: bool) -> Rows:
         if training:
             return self._training_rows(X, weights)
         u = len(self.training_gram)

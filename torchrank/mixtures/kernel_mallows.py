@@ -1,8 +1,10 @@
 """Mixture of kernel Mallows distributions: Mallows with any vector of pair preferences as center."""
 
+from __future__ import annotations
+
 import math
 from itertools import permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +19,8 @@ from torchrank.mixtures.total_rankings import total_rankings
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.pairs import pair_signs
-from torchrank.rankings.validate import Scores, check_count, check_positive
+from torchrank.rankings.validate import check_count, check_positive
+from torchrank.typing import Init, Values
 
 MOST_ITEMS = 7  # 5,040 rankings to sum over; of 8 items there are 40,320
 _NEWTON_STEPS = 100
@@ -80,7 +83,7 @@ class KernelMallowsMixture(Mixture):
         n_components: int,
         *,
         ridge: float = 1e-5,
-        init: str | Matrix = "k-means++",
+        init: Init | Values = "k-means++",
         n_init: int = 10,
         tol: float = 1e-8,
         max_iter: int = 1000,
@@ -111,7 +114,7 @@ class KernelMallowsMixture(Mixture):
         """Settings, as ``print`` shows them."""
         return f"n_items={self.n_items}, ridge={self.ridge}, {super().extra_repr()}"
 
-    def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
+    def _rows(self, X: Any, weights: Matrix | None, *, training: bool) -> Rows:
         ranks, groups, origin = total_rankings(X, self.n_items, weights, training=training)
         return Rows(_features(ranks), groups, origin)
 

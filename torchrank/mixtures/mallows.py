@@ -1,5 +1,7 @@
 """Mixture of Mallows distributions."""
 
+from __future__ import annotations
+
 import copy
 from typing import Any
 
@@ -27,9 +29,9 @@ from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.batches import Batches
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.pairs import n_pairs, pair_signs, ranks_of_signs
-from torchrank.rankings.partial_orders import PartialOrders
-from torchrank.rankings.validate import Scores, check_choice, check_count, check_positive
+from torchrank.rankings.validate import check_choice, check_count, check_positive
 from torchrank.stream.passes import Chunk, Passes
+from torchrank.typing import Center, Init, MallowsTies, MissingWord, Values
 
 
 @isolated
@@ -90,12 +92,12 @@ class MallowsMixture(Mixture):
         n_items: int,
         n_components: int,
         *,
-        missing: str | None = None,
-        ties: str = "raise",
-        center: str = "kemeny",
+        missing: MissingWord | None = None,
+        ties: MallowsTies = "raise",
+        center: Center = "kemeny",
         max_lam: float = MOST_LAM,
         n_samples: int = N_SAMPLES,
-        init: str | Matrix = "k-means++",
+        init: Init | Values = "k-means++",
         n_init: int = 10,
         tol: float = 1e-8,
         max_iter: int = 1000,
@@ -109,7 +111,9 @@ class MallowsMixture(Mixture):
         check_choice(ties, "ties", TIES)
         check_count(n_samples, "n_samples", 2)
         self.n_items, self.center, self.max_lam = n_items, center, max_lam
-        self.missing, self.ties, self.n_samples = missing, ties, n_samples
+        self.missing: MissingWord | None = missing
+        self.ties: MallowsTies = ties
+        self.n_samples = n_samples
         self.concentrations = nn.Parameter(torch.ones(n_components, dtype=torch.float64))
         self.register_buffer("centers", torch.arange(n_items).expand(n_components, -1).clone())
 
@@ -129,7 +133,7 @@ class MallowsMixture(Mixture):
         partial += "" if self.ties == "raise" else f"ties={self.ties!r}, "
         return f"n_items={self.n_items}, {partial}center={self.center!r}, {super().extra_repr()}"
 
-    def _rows(self, X: Scores | PartialOrders, weights: Matrix | None, *, training: bool) -> Rows:
+    def _rows(self, X: Any, weights: Matrix | None, *, training: bool) -> Rows:
         points, groups, origin = partial_rankings(
             X,
             self.n_items,

@@ -1,12 +1,15 @@
 """What all mixtures of distributions of rankings have in common."""
 
+from __future__ import annotations
+
 import math
 import os
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from torchrank._docs import shares_arguments
 from torchrank._warnings import warn
@@ -19,12 +22,14 @@ from torchrank.mixtures.em import MixtureFit, Parameters, em
 from torchrank.mixtures.statistics import MixtureStatistics, memberships, soft_members
 from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix, Origin
-from torchrank.rankings.batches import Batches, as_batches, refuse_weights, refuse_without_batches
+from torchrank.rankings.batches import Batched, Batches, as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.partial_orders import PartialOrders
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
+from torchrank.typing import Array, Criterion, Init, Values
 
-CRITERIA = ("bic", "aic")
+CRITERIA = get_args(Criterion)
 
 
 class Rows(NamedTuple):
@@ -53,7 +58,7 @@ class Mixture(GrowingBuffers, ABC):
 
     logits: nn.Parameter
 
-    def __init__(self, n_components: int, *, init: str | Matrix, n_init: int, tol: float, max_iter: int) -> None:
+    def __init__(self, n_components: int, *, init: Init | Values, n_init: int, tol: float, max_iter: int) -> None:
         super().__init__()
         check_clustering(n_components, init, n_init, max_iter, name="n_components")
         check_at_least(tol, "tol", 0)
@@ -68,7 +73,7 @@ class Mixture(GrowingBuffers, ABC):
     # What a subclass has to say.
 
     @abstractmethod
-    def _rows(self, X: Scores, weights: Matrix | None, *, training: bool) -> Rows:
+    def _rows(self, X: Any, weights: Matrix | None, *, training: bool) -> Rows:
         """Check ``X``, and with ``training`` learn what has to be known of training rows."""
 
     @abstractmethod
@@ -109,34 +114,39 @@ class Mixture(GrowingBuffers, ABC):
 
     # What follows from it.
 
-    def component_log_prob(self, X: Scores) -> Matrix:
+    def component_log_prob(self, X: Scores[Array] | PartialOrders) -> Array:
         """Log-probabilities ``(m, c)`` of rankings ``(m, n)`` under each component."""
         rows = self._new_rows(X)
         return _result(self._log_densities(rows.points, self._parameters_now()).mT, rows)
 
-    def log_prob(self, X: Scores) -> Matrix:
+    def log_prob(self, X: Scores[Array] | PartialOrders) -> Array:
         """Log-probabilities ``(m,)`` of rankings ``(m, n)``, differentiable in the parameters of the model."""
         rows = self._new_rows(X)
         return _result(self._log_joint(rows.points, self._parameters_now()).logsumexp(-2), rows)
 
-    def forward(self, X: Scores) -> Matrix:
+    def forward(self, X: Scores[Array] | PartialOrders) -> Array:
         """:meth:`log_prob`."""
         return self.log_prob(X)
 
+    if TYPE_CHECKING:
+
+        @override
+        def __call__(self, X: Scores[Array] | PartialOrders) -> Array: ...
+
     @torch.no_grad()
-    def predict_proba(self, X: Scores) -> Matrix:
+    def predict_proba(self, X: Scores[Array] | PartialOrders) -> Array:
         """Probabilities ``(m, c)`` that rankings ``(m, n)`` came from each component; rows add up to 1."""
         rows = self._new_rows(X)
         return _result(self._log_joint(rows.points, self._parameters_now()).softmax(-2).mT, rows)
 
     @torch.no_grad()
-    def predict(self, X: Scores) -> Matrix:
+    def predict(self, X: Scores[Array] | PartialOrders) -> Array:
         """Components ``(m,)`` int64 that rankings ``(m, n)`` most probably came from."""
         rows = self._new_rows(X)
         return _result(self._log_joint(rows.points, self._parameters_now()).argmax(-2), rows)
 
     @torch.no_grad()
-    def criterion(self, X: Scores, weights: Matrix | None = None, name: str = "bic") -> float:
+    def criterion(self, X: Scores | PartialOrders, weights: Values | None = None, name: Criterion = "bic") -> float:
         """Information criterion of the model on rankings, lower = better: -2 log-likelihood + a penalty.
 
         The likelihood is that of the rankings as they are given, partial ones too. Models of the same rows, read by the
@@ -156,16 +166,16 @@ class Mixture(GrowingBuffers, ABC):
         penalty = total.log() if name == "bic" else 2
         return float(-2 * log_likelihood + self.n_free_parameters * penalty)
 
-    def aic(self, X: Scores, weights: Matrix | None = None) -> float:
+    def aic(self, X: Scores | PartialOrders, weights: Values | None = None) -> float:
         """:meth:`criterion` "aic"."""
         return self.criterion(X, weights, "aic")
 
-    def bic(self, X: Scores, weights: Matrix | None = None) -> float:
+    def bic(self, X: Scores | PartialOrders, weights: Values | None = None) -> float:
         """:meth:`criterion` "bic"."""
         return self.criterion(X, weights, "bic")
 
     @torch.no_grad()
-    def mean_log_prob(self, X: Scores, weights: Matrix | None = None) -> float:
+    def mean_log_prob(self, X: Scores | PartialOrders, weights: Values | None = None) -> float:
         """Weighted mean of :meth:`log_prob` over rows; rows of weight 0 are left out.
 
         Raises:
@@ -175,7 +185,7 @@ class Mixture(GrowingBuffers, ABC):
         return float(log_likelihood / total)
 
     @torch.no_grad()
-    def summarize(self, X: Scores, weights: Matrix | None = None) -> MixtureStatistics:
+    def summarize(self, X: Scores | PartialOrders, weights: Values | None = None) -> MixtureStatistics:
         """The E-step: sufficient statistics of some rankings under the present parameters, to be added up."""
         rows = self._new_rows(X, weights)
         parameters = self._parameters_now()
@@ -190,8 +200,8 @@ class Mixture(GrowingBuffers, ABC):
     @torch.no_grad()
     def fit(
         self,
-        X: Scores,
-        weights: Matrix | None = None,
+        X: Scores | PartialOrders | Batched,
+        weights: Values | None = None,
         *,
         generator: torch.Generator | None = None,
         progress: bool = False,
@@ -264,7 +274,7 @@ class Mixture(GrowingBuffers, ABC):
         """Settings, as ``print`` shows them."""
         return f"n_components={self.n_components}, n_init={self.n_init}, tol={self.tol}, max_iter={self.max_iter}"
 
-    def _new_rows(self, X: Scores, weights: Matrix | None = None) -> Rows:
+    def _new_rows(self, X: Any, weights: Matrix | None = None) -> Rows:
         rows = self._rows(X, weights, training=False)
         self.check_items(rows.origin.items)
         return rows
@@ -283,7 +293,7 @@ class Mixture(GrowingBuffers, ABC):
     def _warn_of_limits(self, points: Any, parameters: Parameters) -> None:
         """Warn where the best parameters are at the edge of what is allowed."""
 
-    def _log_likelihood(self, X: Scores, weights: Matrix | None) -> tuple[Tensor, Tensor]:
+    def _log_likelihood(self, X: Any, weights: Matrix | None) -> tuple[Tensor, Tensor]:
         """Weighted sum over all rows, and the sum of weights."""
         rows = self._new_rows(X, weights)
         if len(rows.weights) == 0:

@@ -1,5 +1,7 @@
 """How many components: a range of mixtures, each fitted until two independent series of starts agree."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Callable, Iterable
@@ -18,6 +20,7 @@ from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_count, check_generator
+from torchrank.typing import Array, Criterion, Values
 
 
 class ComponentsFit(NamedTuple):
@@ -59,11 +62,11 @@ class MixtureFits:
 @shares_arguments(ARGUMENTS)
 def fit_mixtures(
     make: Callable[[int], Mixture],
-    X: Scores,
+    X: Scores[Array],
     n_components: Iterable[int],
-    weights: Matrix | None = None,
+    weights: Values | None = None,
     *,
-    criterion: str = "bic",
+    criterion: Criterion = "bic",
     tol: float = 1e-6,
     max_init: int = 160,
     generator: torch.Generator | None = None,
@@ -162,7 +165,7 @@ def _total_weight(X: Any, weights: Matrix | None) -> float:
     return float(len(X)) if weights is None else float(as_tensor(weights, "weights")[0].sum())
 
 
-def _grow(series: list["_Series"], max_init: int, allowed: float) -> float:
+def _grow(series: list[_Series], max_init: int, allowed: float) -> float:
     """Double the starts until the series agree; gives back by how much they differ."""
     while True:
         for one in series:

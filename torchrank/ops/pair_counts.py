@@ -1,6 +1,7 @@
 """The op behind every Kendall quantity: exact concordance scores between all rankings of two batches."""
 
 from importlib.util import find_spec
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -10,8 +11,9 @@ from torchrank.ops.memory import explaining_memory
 from torchrank.ops.reference.pair_counts import pair_counts as reference_engine
 from torchrank.ops.registration import implement, vmap_as_batch
 from torchrank.rankings.pairs import pair_dtype
+from torchrank.typing import PairMethod
 
-METHODS = ("auto", "signs", "inversions", "reference")
+METHODS = get_args(PairMethod)
 WORKSPACE = 128 * 2**20
 
 

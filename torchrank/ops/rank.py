@@ -1,8 +1,9 @@
 """The way in for code that works on rankings: whatever users pass becomes :class:`Rankings`, ranked once."""
 
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, overload
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,6 +18,7 @@ from torchrank.rankings.prepared import Prepared, Rankings
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings, from_sparse_matrix
 from torchrank.rankings.validate import Scores, as_scores, check_sides, joint_dtype, real_dtype
+from torchrank.typing import Array, SparseMatrix, Values
 
 REMEDY = (
     'pass missing="pairwise" to compare commonly ranked items only, '
@@ -24,8 +26,16 @@ REMEDY = (
 )
 
 
+@overload
+def rank(X: SparseRankings[Array], missing: Missing = None) -> SparseRankings[Array]: ...
+@overload
+def rank(X: Values[Array] | Rankings[Array], missing: Missing = None) -> Rankings[Array]: ...
+@overload
+def rank(X: SparseMatrix, missing: Missing = None) -> SparseRankings[np.ndarray]: ...
+@overload
+def rank(X: Scores[Any], missing: Missing = None) -> Any: ...
 @isolated
-def rank(X: Scores, missing: Missing = None) -> Rankings | SparseRankings:
+def rank(X: Any, missing: Missing = None) -> Any:
     """Prepare rankings once, to be used many times.
 
     Everything that takes scores takes the result, and ranks nothing again: kernels, distances, learners, folds of a
@@ -59,7 +69,7 @@ def rank(X: Scores, missing: Missing = None) -> Rankings | SparseRankings:
 
 
 def as_rankings(
-    X: Scores,
+    X: Any,
     name: str = "X",
     *,
     missing: Missing = "raise",

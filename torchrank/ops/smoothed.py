@@ -2,6 +2,7 @@
 
 from functools import partial
 from importlib.util import find_spec
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -10,8 +11,9 @@ from tqdm import tqdm
 from torchrank.ops.engines import warn_once, why_missing, why_unsuited
 from torchrank.ops.reference import smoothed as reference
 from torchrank.ops.registration import implement, vmap_as_batch, vmap_by_calls
+from torchrank.typing import SmoothedMethod
 
-METHODS = ("auto", "exact", "sweep", "reference")
+METHODS = get_args(SmoothedMethod)
 
 torch.library.define(
     "torchrank::smoothed_gram",

@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -12,15 +12,7 @@ from torch import Tensor
 from torchrank.rankings.forms import reader_of
 from torchrank.rankings.names import check_same_items, columns_of, index_of
 
-
-class SparseMatrix(Protocol):
-    """A matrix of ``scipy.sparse``, which need not be imported to take one."""
-
-    def tocoo(self) -> Any:
-        """Row, column and value of each stored entry."""
-
-
-Matrix: TypeAlias = Any  # what came in decides what goes out: NumPy array for NumPy, tensor for tensor
+Matrix: TypeAlias = Any  # within: what came in decides what goes out, as torchrank.typing says to callers
 
 
 class Origin(NamedTuple):

@@ -1,7 +1,9 @@
 """Rows that are read batch by batch, as often as a fit asks for them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
+
+from torch.utils.data import DataLoader
 
 from torchrank.rankings.arrays import is_data_set
 from torchrank.rankings.prepared import Prepared
@@ -68,6 +70,10 @@ class Batches:
                 raise TypeError("a batch is a dictionary; expected rows, or a list or tuple of one or two")
             else:
                 yield batch, None
+
+
+# What is taken in place of all rankings; what else is iterable, Batches has to say of it.
+Batched: TypeAlias = Batches | DataLoader[Any]
 
 
 def as_batches(X: Any) -> Batches | None:

@@ -1,14 +1,16 @@
 """Conversions between scores, orders and positions."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from torchrank._warnings import warn
-from torchrank.rankings.arrays import Matrix, Origin, as_array, as_tensor, refuse_masks
+from torchrank.rankings.arrays import Origin, as_array, as_tensor, refuse_masks
 from torchrank.rankings.derivatives import on_values, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.ties import dense_ranks, sortable
@@ -23,14 +25,15 @@ from torchrank.rankings.validate import (
     real_dtype,
     refuse_ties,
 )
+from torchrank.typing import Array, GivenTies, PositionTies, Values
 
 _LARGE = 2**27  # scores, 1 GiB in float64
 _SPARSE = 1000  # scores for each that is not NaN
-TIES = ("average", "min", "dense", "raise")
+TIES = get_args(PositionTies)
 
 
 @isolated
-def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: int | None = None) -> Matrix:
+def from_orders(orders: Values[Array], n_items: int | None = None) -> Array:
     """Scores of rankings given as orders: lists of items, most preferred first.
 
     Args:
@@ -71,7 +74,7 @@ def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: 
 
 
 @isolated
-def to_orders(X: Scores) -> Matrix:
+def to_orders(X: Scores[Array]) -> Array:
     """Orders of rankings: their items, most preferred first.
 
     Args:
@@ -98,8 +101,8 @@ def _orders(scores: Tensor) -> Tensor:
 
 @isolated
 def from_positions(
-    positions: Scores, *, unranked: float | Sequence[float] | None = None, ties: str = "allow"
-) -> Matrix:
+    positions: Values[Array], *, unranked: float | Sequence[float] | None = None, ties: GivenTies = "allow"
+) -> Array:
     """Scores of rankings given as positions: 1 for the most preferred item.
 
     Args:
@@ -116,7 +119,7 @@ def from_positions(
         ValueError: a position below 1, or used twice with ``ties="raise"``; the message names row, item and value.
         TypeError: positions that are not real numbers.
     """
-    check_choice(ties, "ties", ("allow", "raise"))
+    check_choice(ties, "ties", get_args(GivenTies))
     marks = as_marks(unranked)
     for mark in marks:
         check_number(mark, "unranked")
@@ -154,7 +157,7 @@ def _check_untied(scores: Tensor) -> Tensor:
 
 
 @isolated
-def to_positions(X: Scores, *, ties: str = "average") -> Matrix:
+def to_positions(X: Scores[Array], *, ties: PositionTies = "average") -> Array:
     """Positions of the items of each ranking: 1 for the most preferred.
 
     Args:
@@ -194,7 +197,7 @@ def _positions(scores: Tensor, ties: str) -> Tensor:
     return (above + offset).gather(-1, groups).to(torch.float64).masked_fill(ranks < 0, torch.nan)
 
 
-def as_orders(orders: Tensor | np.ndarray | Sequence[Any], name: str, n_items: int | None) -> Tensor:
+def as_orders(orders: Any, name: str, n_items: int | None) -> Tensor:
     """Checked orders as an ``(m, L)`` int64 tensor, padded with -1.
 
     Raises:

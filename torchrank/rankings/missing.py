@@ -1,14 +1,19 @@
 """What unranked items mean: one word for all rankings, or one for each."""
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
 import torch
 from torch import Tensor
 
-MISSING = ("raise", "interleaving", "topk", "pairwise")
-PARTIAL = ("interleaving", "topk")  # a ranking stands for all total rankings that agree with it
-Missing: TypeAlias = Any  # one of MISSING; or nested sequences or an array of PARTIAL ones, (..., m); or a Meaning
+from torchrank.typing import MissingWord, PartialWord
+
+MISSING = get_args(MissingWord)
+PARTIAL = get_args(PartialWord)  # a ranking stands for all total rankings that agree with it
 
 
 @dataclass(frozen=True)
@@ -29,17 +34,21 @@ class Meaning:
             return self.topk
         return torch.full((rows,), self.word != "interleaving", device=device)  # complete ones are either
 
-    def of_rows(self, rows: Any, shape: tuple[int, ...]) -> "Meaning":
+    def of_rows(self, rows: Any, shape: tuple[int, ...]) -> Meaning:
         """What it means in some rows of the first dimension of ``shape`` ``(..., m)``."""
         return self if self.topk is None else Meaning(self.word, self.topk.expand(shape)[rows])
 
-    def to(self, device: torch.device | str) -> "Meaning":
+    def to(self, device: torch.device | str) -> Meaning:
         """The same on another device."""
         return self if self.topk is None else Meaning(self.word, self.topk.to(device))
 
 
+# One word; or nested sequences or an array of a word for each ranking, (..., m).
+Missing: TypeAlias = MissingWord | Sequence[PartialWord | Sequence[PartialWord]] | np.ndarray | Meaning | None
+
+
 def meaning_of(
-    missing: Missing,
+    missing: Any,
     rows: int,
     name: str,
     device: torch.device,

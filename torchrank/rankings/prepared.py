@@ -1,9 +1,11 @@
 """Rankings prepared once: dense ranks, and what is known of them."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 import torch
@@ -13,9 +15,10 @@ from torchrank.rankings.arrays import Origin, is_data_set, to_numpy
 from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.names import check_same_rows, index_of
 from torchrank.rankings.pairs import n_pairs
+from torchrank.typing import Array, Kind, MissingWord
 
 
-class Prepared(ABC):
+class Prepared(ABC, Generic[Kind]):
     """Rankings prepared once, held whole or item by item."""
 
     meaning: Meaning  # of unranked items
@@ -35,7 +38,7 @@ class Prepared(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rankings(Prepared):
+class Rankings(Prepared[Kind]):
     """A set of rankings, ranked once and for all; made by :func:`torchrank.rank`.
 
     It is accepted wherever scores are, but where differences of scores count. It has the shape of the scores, can be
@@ -68,10 +71,10 @@ class Rankings(Prepared):
     def __len__(self) -> int:
         return len(self.ranks)
 
-    def __iter__(self) -> Iterator["Rankings"]:
+    def __iter__(self) -> Iterator[Rankings[Kind]]:
         return (self[k : k + 1] for k in range(len(self)))
 
-    def __getitem__(self, rows: Any) -> "Rankings":
+    def __getitem__(self, rows: Any) -> Rankings[Kind]:
         """Some of the rankings, by a slice, indices or a mask of the first dimension, as NumPy has them.
 
         Raises:
@@ -95,7 +98,7 @@ class Rankings(Prepared):
     def __repr__(self) -> str:
         return f"Rankings(shape={tuple(self.shape)}, missing={self.missing!r}, device={str(self.ranks.device)!r})"
 
-    def to(self, device: torch.device | str) -> "Rankings":
+    def to(self, device: torch.device | str) -> Rankings[Kind]:
         """The same rankings on another device."""
         return replace(
             self,
@@ -118,11 +121,12 @@ class Rankings(Prepared):
         """The dtype of real results."""
         return self.origin.default_dtype if self.dtype is None else self.dtype
 
-    def in_float64(self) -> "Rankings":
+    def in_float64(self) -> Rankings[Tensor]:
         """The same for code within, which takes results as float64 tensors, without derivatives."""
-        return replace(self, dtype=torch.float64, origin=Origin(numpy=False), scores=None)
+        inside: Any = replace(self, dtype=torch.float64, origin=Origin(numpy=False), scores=None)
+        return inside
 
-    def known(self) -> "Rankings":
+    def known(self) -> Rankings[Kind]:
         """The same with what can be known of all rows; looks at values, for which a GPU is waited for."""
         if self.complete is not None and self.untied is not None:
             return self
@@ -156,7 +160,7 @@ def chosen_rows(rows: Any, m: int, device: torch.device, keep: bool = True) -> A
     return torch.from_numpy(places.copy()).to(device)
 
 
-def said_of(X: object, missing: Missing, otherwise: str) -> Missing:
+def said_of(X: object, missing: Missing, otherwise: MissingWord) -> Missing:
     """``missing`` as it was said; None leaves it to prepared rankings, and is ``otherwise`` for scores."""
     if missing is not None:
         return missing
@@ -183,7 +187,7 @@ def _names_of_rows(X: Any) -> Any:
     return index_of(X)
 
 
-def joined(parts: Sequence[Rankings]) -> Rankings:
+def joined(parts: Sequence[Rankings[Array]]) -> Rankings[Array]:
     """Sets of rankings of the same items one after the other, without names of rows, weights and derivatives.
 
     Raises:

@@ -1,5 +1,7 @@
 """Rankings of few items each out of many, held item by item: their size is that of what was ranked."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,12 +26,13 @@ from torchrank.rankings.missing import MISSING, Meaning, Missing, meaning_of, re
 from torchrank.rankings.prepared import Prepared, Rankings, chosen_rows
 from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import real_dtype
+from torchrank.typing import Array, Kind, Values
 
 _MOST_CELLS = 2**31  # of a dense matrix of ranks, 8 GiB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparseRankings(Prepared):
+class SparseRankings(Prepared[Kind]):
     """A set of rankings, each of some out of n items, that holds the ranked items only.
 
     It is accepted wherever scores are. :func:`torchrank.kendall_gram`, :func:`torchrank.kendall_distance`,
@@ -52,13 +55,13 @@ class SparseRankings(Prepared):
     @classmethod
     def from_triples(
         cls,
-        rows: Matrix,
-        items: Matrix,
-        scores: Matrix,
+        rows: Values[Array],
+        items: Values[Array],
+        scores: Values,
         *,
         shape: tuple[int, int] | None = None,
         missing: Missing = "pairwise",
-    ) -> "SparseRankings":
+    ) -> SparseRankings:
         """Rankings of ratings: who rated what, and how.
 
         Args:
@@ -106,7 +109,7 @@ class SparseRankings(Prepared):
     @classmethod
     def from_orders(
         cls, orders: Matrix | Sequence[Sequence[int]], n_items: int | None = None, *, missing: Missing = "interleaving"
-    ) -> "SparseRankings":
+    ) -> SparseRankings:
         """Rankings of lists of items, most preferred first: comparisons ``(winner, loser)``, races, shopping baskets.
 
         Args:
@@ -158,7 +161,7 @@ class SparseRankings(Prepared):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def __getitem__(self, rows: Any) -> "SparseRankings":
+    def __getitem__(self, rows: Any) -> SparseRankings[Kind]:
         """Some of the rankings, by a slice, indices or a mask, as NumPy has them."""
         device = self.starts.device
         chosen = torch.arange(len(self), device=device)[chosen_rows(rows, len(self), device)]
@@ -180,7 +183,7 @@ class SparseRankings(Prepared):
         m, n = self.shape
         return f"SparseRankings(shape=({m}, {n}), ranked={len(self.items)}, missing={self.missing!r})"
 
-    def to(self, device: torch.device | str) -> "SparseRankings":
+    def to(self, device: torch.device | str) -> SparseRankings[Kind]:
         """The same rankings on another device."""
         names = ("starts", "items", "ranks", "meaning", *(("weights",) if self.weights is not None else ()))
         parts = {name: getattr(self, name).to(device) for name in names}
@@ -188,7 +191,7 @@ class SparseRankings(Prepared):
 
     def meant(
         self, missing: Missing, legal: tuple[str, ...] = MISSING, word: str = "missing", name: str = "X"
-    ) -> "SparseRankings":
+    ) -> SparseRankings[Kind]:
         """The same rankings with another word for unranked items; None leaves the one they have."""
         if missing is not None:
             meaning = _meaning_of(missing, len(self), word, self.starts.device, legal)
@@ -199,7 +202,7 @@ class SparseRankings(Prepared):
             )
         return self
 
-    def dense(self) -> Rankings:
+    def dense(self) -> Rankings[Kind]:
         """The same as a matrix of ranks.
 
         Raises:
@@ -249,7 +252,7 @@ class SparseRankings(Prepared):
         group = self.starts[self.rows] + self.ranks
         return torch.bincount(group, minlength=len(self.items)), group
 
-    def _checked(self, name: str) -> "SparseRankings":
+    def _checked(self, name: str) -> SparseRankings[Kind]:
         """The same; ``ValueError`` where unranked items are refused and there are some."""
         short = (self.lengths < self.n_items).nonzero()
         if self.missing == "raise" and len(short):

@@ -1,5 +1,7 @@
 """What users pass is checked here, or refused with a message that says what to do."""
 
+from __future__ import annotations
+
 import math
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,9 +13,10 @@ from torchrank.rankings.arrays import Matrix, Origin, as_tensor, is_data_set
 from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.names import check_same_rows
 from torchrank.rankings.prepared import Prepared
+from torchrank.typing import DataSetLike, Kind, SparseMatrix, Values
 
-# Tensors, what NumPy makes an array of, Rankings and SparseRankings, sparse matrices, data frames, RankingData.
-Scores: TypeAlias = Any
+# Tensors, what NumPy makes an array of, data frames, Rankings and SparseRankings, data sets, sparse matrices.
+Scores: TypeAlias = Values[Kind] | Prepared[Kind] | DataSetLike[Kind] | SparseMatrix
 
 
 _SCORES = (
@@ -33,7 +36,7 @@ class ScorePair(NamedTuple):
 
 
 def as_scores(
-    X: Scores, name: str = "X", *, least_dims: int = 2, least_items: int = 2, ordinal: bool = True
+    X: Any, name: str = "X", *, least_dims: int = 2, least_items: int = 2, ordinal: bool = True
 ) -> tuple[Tensor, Origin]:
     """Turn scores into a tensor without changing their order.
 

@@ -1,13 +1,16 @@
 """Tests of association between all rankings: Kendall's tau with its p-values."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, get_args
 
 import numpy as np
 import torch
 from scipy import stats
 from torch import Tensor
+from typing_extensions import NamedTuple
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
@@ -16,7 +19,6 @@ from torchrank.kernels.pair_stream import PairStream
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import Pair, SparsePair, sides_to_count
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.pairs import n_pairs
@@ -32,30 +34,31 @@ from torchrank.stream.p_values import (
     rows_of,
     tie_moments_among_common,
 )
+from torchrank.typing import Alternative, Array, Correction, Kind, TestMethod
 
-CORRECTIONS = ("fdr_bh", "fdr_by", "bonferroni")
+CORRECTIONS = get_args(Correction)
 
 
-class AssociationTest(NamedTuple):
+class AssociationTest(NamedTuple, Generic[Kind]):
     """Statistics and p-values of all pairs of rankings."""
 
-    statistic: Matrix  # (m, m2) Kendall's tau-b; NaN where a row ties all items
-    pvalue: Matrix  # (m, m2) float64
+    statistic: Kind  # (m, m2) Kendall's tau-b; NaN where a row ties all items
+    pvalue: Kind  # (m, m2) float64
 
 
 @isolated
 @shares_arguments(ARGUMENTS, OF_STREAMS)
 def kendall_test(
-    X: Scores,
-    Y: Scores | None = None,
+    X: Scores[Array],
+    Y: Scores[Array] | None = None,
     *,
-    alternative: str = "two-sided",
-    method: str = "auto",
-    correction: str | None = None,
+    alternative: Alternative = "two-sided",
+    method: TestMethod = "auto",
+    correction: Correction | None = None,
     missing: Missing = None,
     workspace: int = WORKSPACE,
     progress: bool = False,
-) -> AssociationTest:
+) -> AssociationTest[Array]:
     """Kendall's tau-b between all rankings, with the probability of one as far out where there is no association.
 
     The statistic is :func:`torchrank.kendall_gram`; the p-value is that of ``scipy.stats.kendalltau``, of all pairs in
@@ -114,7 +117,7 @@ def kendall_test(
     )
 
 
-def corrected(pvalues: np.ndarray, correction: str) -> np.ndarray:
+def corrected(pvalues: np.ndarray, correction: Correction) -> np.ndarray:
     """P-values ``(q,)`` of q tests, NaN left out, for the number of tests."""
     result, known = pvalues.copy(), ~np.isnan(pvalues)
     count = int(known.sum())
@@ -125,7 +128,7 @@ def corrected(pvalues: np.ndarray, correction: str) -> np.ndarray:
     return result
 
 
-def _correct(pvalue: np.ndarray, correction: str, *, symmetric: bool) -> None:
+def _correct(pvalue: np.ndarray, correction: Correction, *, symmetric: bool) -> None:
     if not symmetric:
         pvalue[:] = corrected(pvalue.ravel(), correction).reshape(pvalue.shape)
         return
@@ -147,11 +150,11 @@ class Scored(NamedTuple):
         scale = np.sqrt(self.x.strict * self.y.strict)
         return np.divide(self.score, scale, out=np.full(self.score.shape, np.nan), where=scale > 0)
 
-    def p_values(self, alternative: str, method: str) -> np.ndarray:
+    def p_values(self, alternative: Alternative, method: TestMethod) -> np.ndarray:
         """See :func:`torchrank.stream.p_values.p_values`."""
         return p_values(self.score, self.n, self.x, self.y, alternative, method)
 
-    def at(self, row: np.ndarray, column: np.ndarray) -> "Scored":
+    def at(self, row: np.ndarray, column: np.ndarray) -> Scored:
         """Those of some pairs ``(q,)``."""
 
         def taken(values: Any) -> Any:
@@ -172,7 +175,7 @@ class Tests:
     y: Rows | None
 
     @classmethod
-    def of(cls, pair: Pair | SparsePair, *, block: int | None, workspace: int) -> "Tests":
+    def of(cls, pair: Pair | SparsePair, *, block: int | None, workspace: int) -> Tests:
         """Raise ``ValueError`` for words other than "raise" and "pairwise"."""
         word = next((side.missing for side in pair.sides() if side.meaning.partial), None)
         if word is not None:

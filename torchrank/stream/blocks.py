@@ -1,8 +1,12 @@
 """Kendall kernels block by block, for whatever takes blocks."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Generic
+
+from typing_extensions import NamedTuple
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
@@ -13,39 +17,39 @@ from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import sides_to_count
 from torchrank.processes import ARGUMENTS as OF_PROCESSES
 from torchrank.processes import Group, rank_of, share_of, together
-from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated, isolation
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.validate import Scores
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
+from torchrank.typing import Array, Kind, PairMethod, Variant
 
 
-class Block(NamedTuple):
+class Block(NamedTuple, Generic[Kind]):
     """A part of a matrix over all pairs of rankings: ``K[rows, columns] = values``."""
 
     rows: slice
     columns: slice
-    values: Matrix
+    values: Kind
 
 
 @isolated
 @shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_blocks(
-    X: Scores,
-    Y: Scores | None = None,
+    X: Scores[Array],
+    Y: Scores[Array] | None = None,
     *,
     block: int | None = None,
-    variant: str | None = None,
+    variant: Variant | None = None,
     missing: Missing = None,
     missing_y: Missing = None,
     min_common: int | None = None,
     fill_value: float = math.nan,
     shrink: float = 0.0,
-    method: str = "auto",
+    method: PairMethod = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
     group: Group = None,
-) -> Iterator[Block]:
+) -> Iterator[Block[Array]]:
     """:func:`torchrank.kendall_gram` block by block, for matrices that are larger than memory.
 
     Without ``Y`` blocks on and right of the diagonal come, row by row; the transposed ones hold the same numbers. All

@@ -1,5 +1,7 @@
 """Sparse graphs of rankings that are associated."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 
@@ -23,17 +25,18 @@ from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.stream.association import CORRECTIONS, Tests
 from torchrank.stream.p_values import ALTERNATIVES
 from torchrank.stream.significant import Significant
+from torchrank.typing import Alternative, Array, Correction
 
 
 @isolated
 @shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_graph(
-    X: Scores,
+    X: Scores[Array],
     *,
     threshold: float | None = None,
     alpha: float | None = None,
-    correction: str | None = "fdr_bh",
-    alternative: str = "two-sided",
+    correction: Correction | None = "fdr_bh",
+    alternative: Alternative = "two-sided",
     missing: Missing = None,
     block: int | None = None,
     workspace: int = WORKSPACE,

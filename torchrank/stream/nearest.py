@@ -1,6 +1,6 @@
 """The k best of each row of a matrix, kept while its blocks come by, and merged where several have looked at some."""
 
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -8,8 +8,9 @@ from torch import Tensor
 from torchrank.kernels.pair_stream import PairStream, Part
 from torchrank.ops.engines import why_missing
 from torchrank.processes import Group, stacked
+from torchrank.typing import Sign
 
-ORDERS = ("positive", "negative", "either")  # largest, smallest or largest absolute values first
+ORDERS = get_args(Sign)  # largest, smallest or largest absolute values first
 _MERGED_AT_ONCE = 2**24  # entries
 
 

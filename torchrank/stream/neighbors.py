@@ -1,8 +1,11 @@
 """The rankings nearest to each one."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Generic
 
 import numpy as np
 import torch
@@ -18,16 +21,17 @@ from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import sides_to_count
 from torchrank.processes import ARGUMENTS as OF_PROCESSES
 from torchrank.processes import Group, rank_of, share_of, together
-from torchrank.rankings.arrays import Matrix, to_numpy
+from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.validate import Scores, check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.stream.nearest import ORDERS, merged_over, nearest
+from torchrank.typing import Array, Kind, PairMethod, Sign, Variant
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbors:
+class Neighbors(Generic[Kind]):
     """The k nearest of m2 rankings to each of m; ``indices, values = neighbors`` takes it apart.
 
     Attributes:
@@ -37,19 +41,20 @@ class Neighbors:
         of_one_set: whether they are neighbors among the rankings themselves, not in ``Y``.
     """
 
-    indices: Matrix
-    values: Matrix
+    indices: Kind
+    values: Kind
     n_columns: int
     of_one_set: bool
 
-    def __iter__(self) -> Iterator[Matrix]:
+    def __iter__(self) -> Iterator[Kind]:
         return iter((self.indices, self.values))
 
     def __repr__(self) -> str:
-        m, k = self.indices.shape
+        indices: Any = self.indices
+        m, k = indices.shape
         return f"Neighbors({k} of {self.n_columns} rankings for each of {m})"
 
-    def with_self(self) -> "Neighbors":
+    def with_self(self) -> Neighbors[Kind]:
         """With each ranking of one set as its own first neighbor too, of value 1: k + 1 of them.
 
         So UMAP and scikit-learn count: ``umap.UMAP(precomputed_knn=(found.indices, 1 - found.values))``.
@@ -59,12 +64,15 @@ class Neighbors:
         """
         if not self.of_one_set:
             raise ValueError("these neighbors are in Y, where a ranking itself is not; use them as they are")
-        if isinstance(self.indices, Tensor):
-            own = torch.arange(len(self.indices), device=self.indices.device)[:, None]
-            joined = torch.cat([own, self.indices], 1), torch.cat([torch.ones_like(self.values[:, :1]), self.values], 1)
+        joined: tuple[Any, Any]
+        indices: Any = self.indices
+        values: Any = self.values
+        if isinstance(indices, Tensor):
+            own = torch.arange(len(indices), device=indices.device)[:, None]
+            joined = torch.cat([own, indices], 1), torch.cat([torch.ones_like(values[:, :1]), values], 1)
         else:
-            own = np.arange(len(self.indices))[:, None]
-            joined = np.hstack([own, self.indices]), np.hstack([np.ones_like(self.values[:, :1]), self.values])
+            own = np.arange(len(indices))[:, None]
+            joined = np.hstack([own, indices]), np.hstack([np.ones_like(values[:, :1]), values])
         return Neighbors(*joined, self.n_columns, self.of_one_set)
 
     def to_csr(self, *, distance: bool = False) -> sparse.csr_array:
@@ -74,7 +82,8 @@ class Neighbors:
             distance: whether it holds 1 - value, at least 0, in place of values. scikit-learn's learners with
                 ``metric="precomputed"`` take it, for the set that they are fitted to :meth:`with_self`.
         """
-        indices, values = (to_numpy(part) if isinstance(part, Tensor) else part for part in self)
+        parts: Any = self
+        indices, values = (to_numpy(part) if isinstance(part, Tensor) else part for part in parts)
         there = indices >= 0
         starts = np.concatenate([[0], there.sum(1).cumsum()])
         data = np.clip(1 - values[there], 0, None) if distance else values[there]
@@ -84,22 +93,22 @@ class Neighbors:
 @isolated
 @shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_neighbors(
-    X: Scores,
+    X: Scores[Array],
     k: int,
-    Y: Scores | None = None,
+    Y: Scores[Array] | None = None,
     *,
-    sign: str = "positive",
-    variant: str | None = None,
+    sign: Sign = "positive",
+    variant: Variant | None = None,
     missing: Missing = None,
     missing_y: Missing = None,
     min_common: int | None = None,
     shrink: float = 0.0,
     block: int | None = None,
-    method: str = "auto",
+    method: PairMethod = "auto",
     workspace: int = WORKSPACE,
     progress: bool = False,
     group: Group = None,
-) -> Neighbors:
+) -> Neighbors[Array]:
     """The k rankings nearest to each one by the Kendall kernel, exactly, without the matrix of all pairs.
 
     Args:

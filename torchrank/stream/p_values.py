@@ -6,16 +6,17 @@ normal one, of the variance that ties leave, for others.
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
 from scipy import special
 
 from torchrank.rankings.pairs import n_pairs
+from torchrank.typing import Alternative, TestMethod
 
-ALTERNATIVES = ("two-sided", "greater", "less")
-METHODS = ("auto", "exact", "asymptotic")
+ALTERNATIVES = get_args(Alternative)
+METHODS = get_args(TestMethod)
 EXACT_UP_TO = 33  # items, for which "auto" is exact; as in SciPy
 MOST_EXACT = 170  # items: n! is a number of float64
 _SLACK = 1e-6  # of standardized scores, far more than rounding

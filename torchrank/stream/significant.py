@@ -6,6 +6,7 @@ from torchrank.kernels.block_stream import Part
 from torchrank.processes import Group, joined, told
 from torchrank.stream.association import Scored
 from torchrank.stream.p_values import may_be_at_most, nothing_to_test
+from torchrank.typing import Alternative, Correction
 
 _PRUNED = 2**22  # candidates after which those that can no longer be significant are left out, and twice as many then
 
@@ -17,8 +18,10 @@ class Significant:
     with R of all q p-values at most t'. At any time R is at most what was found plus what is still to come.
     """
 
-    def __init__(self, alpha: float, correction: str | None, alternative: str, n_pairs: int) -> None:
-        self.alpha, self.correction, self.alternative = alpha, correction, alternative
+    def __init__(self, alpha: float, correction: Correction | None, alternative: Alternative, n_pairs: int) -> None:
+        self.alpha = alpha
+        self.correction: Correction | None = correction
+        self.alternative: Alternative = alternative
         self.to_come, self.tested = n_pairs, 0
         self._columns: list[list[np.ndarray]] = [[], [], [], []]  # rows, columns, taus, p-values
         self._candidates, self._prune_at = 0, _PRUNED
