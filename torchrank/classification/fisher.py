@@ -14,6 +14,7 @@ from torchrank.linalg.precision import KeepsPrecision, kernel_values
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.unmapped import COUNTS, unmapped
 from torchrank.rankings.validate import as_gram, check_choice, check_count, check_number
 
 RIDGES = ("kernel", "scatter")
@@ -44,6 +45,7 @@ class FisherDiscriminant(NamedTuple):
 
 
 @isolated
+@unmapped(COUNTS)
 def fisher_discriminant(
     K: Matrix,
     y: Matrix,
@@ -209,6 +211,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
         """The ridge."""
         return self.log_ridge.exp()
 
+    @unmapped(COUNTS)
     def solve(self, y: Any) -> FisherDiscriminant:
         """Discriminant functions for class numbers ``(m,)``, with gradients for the kernel and ``log_ridge``."""
         return fisher_discriminant(
@@ -220,6 +223,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
             threshold=self.threshold,
         )
 
+    @unmapped(COUNTS)
     @torch.no_grad()
     def fit(self, y: Any) -> Evidence:
         """Solve for class numbers ``(m,)`` of the training samples and keep the discriminant functions.

@@ -14,6 +14,7 @@ from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_items
 from torchrank.rankings.orders import centered_mid_ranks
+from torchrank.rankings.unmapped import COUNTS, unmapped
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 
 TIES = ("half", "strict")
@@ -30,6 +31,7 @@ class ScoredPairs(NamedTuple):
 
 
 @isolated
+@unmapped(COUNTS)
 def top_scoring_pairs(
     X: Scores, y: Matrix, k: int = 1, *, disjoint: bool = False, progress: bool = False
 ) -> ScoredPairs:
@@ -117,6 +119,7 @@ def vote_margins(X: Scores, pairs: ScoredPairs, ks: Sequence[int] | None = None)
 
 
 @isolated
+@unmapped(COUNTS)
 def all_pairs_margins(X_train: Scores, y: Matrix, X: Scores, *, ties: str = "half", progress: bool = False) -> Matrix:
     """Margin of the majority vote of all n(n-1)/2 pairs, each oriented as :func:`top_scoring_pairs` says.
 

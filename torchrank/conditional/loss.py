@@ -7,10 +7,12 @@ from torchrank.conditional.arguments import Array, tensor_of, wrapper
 from torchrank.linalg import as_double
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
+from torchrank.rankings.unmapped import COUNTS, unmapped
 from torchrank.rankings.validate import check_choice, check_groups
 
 
 @isolated
+@unmapped(COUNTS)
 def conditional_rank_loss(
     scores: Array,  # (q,)
     labels: Array,  # (q,)

@@ -26,6 +26,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 
@@ -35,6 +36,7 @@ COVARIANCES = ("auto", "full", "diagonal", "none")
 
 
 @isolated
+@unmapped(SEARCHES)
 @shares_arguments(OF_BATCHES)
 def fit_plackett_luce(
     X: Scores,

@@ -30,6 +30,7 @@ from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.derivatives import needs_derivative, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import weights_said
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores, as_gram, check_count, check_generator, check_workspace, real_dtype
 
 _ENTRY_BYTES = 24  # a kernel value, the same in float64, and a feature
@@ -105,6 +106,7 @@ class LandmarkFeatures(GrowingBuffers, nn.Module):
         self.n_landmarks, self.workspace = int(n_landmarks), check_workspace(workspace)
         self.register_growing(landmarks=torch.empty(0, 0))
 
+    @unmapped(SEARCHES)
     @torch.no_grad()
     def fit(self, X: Scores, weights: Matrix | None = None, *, generator: torch.Generator | None = None) -> Evidence:
         """Draw the landmarks: different rows, each next one with a chance in proportion to its weight.

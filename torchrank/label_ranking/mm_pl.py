@@ -22,6 +22,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.prepared import said_of
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 
@@ -157,6 +158,7 @@ class MMPL(nn.Module):
         """Central rankings ``(K, L)`` as orders: labels, most preferred first; ties go to the lower label."""
         return self.logits.detach().argsort(dim=-1, descending=True, stable=True)
 
+    @unmapped(SEARCHES)
     @torch.no_grad()
     def fit(
         self,

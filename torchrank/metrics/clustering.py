@@ -11,12 +11,14 @@ from torchrank.metrics.numbers import real_of
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
+from torchrank.rankings.unmapped import COUNTS, SEARCHES, unmapped
 from torchrank.rankings.validate import as_weights, check_count
 
 Labels = Matrix  # (m,) integers or strings
 
 
 @isolated
+@unmapped(COUNTS)
 def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> Matrix:
     r"""Silhouette of every row: how much nearer it is to its own cluster than to the next one, in [-1, 1].
 
@@ -62,6 +64,7 @@ def silhouette_samples(distances: Matrix, labels: Labels, weights: Matrix | None
 
 
 @isolated
+@unmapped(COUNTS)
 def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None = None) -> float:
     """Mean of :func:`silhouette_samples`, weighted.
 
@@ -82,6 +85,7 @@ def silhouette_score(distances: Matrix, labels: Labels, weights: Matrix | None =
 
 
 @isolated
+@unmapped(COUNTS)
 def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weights: Matrix | None = None) -> float:
     """Share of pairs of rows that two clusterings treat alike, together in both or apart in both; 1 = the same.
 
@@ -114,6 +118,7 @@ def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weight
 
 
 @isolated
+@unmapped(SEARCHES)
 def bootstrap_stability(
     cluster: Callable[[Tensor], Labels],
     weights: Matrix,

@@ -17,6 +17,7 @@ from torchrank.mixtures.mixture import CRITERIA, Mixture
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import weights_said
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_count, check_generator
 
 
@@ -56,6 +57,7 @@ class MixtureFits:
 
 
 @isolated
+@unmapped(SEARCHES)
 @shares_arguments(ARGUMENTS)
 def fit_mixtures(
     make: Callable[[int], Mixture],

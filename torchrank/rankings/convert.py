@@ -12,6 +12,7 @@ from torchrank.rankings.arrays import Matrix, Origin, as_array, as_tensor, refus
 from torchrank.rankings.derivatives import on_values, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.ties import dense_ranks, sortable
+from torchrank.rankings.unmapped import CHECKS, unmapped
 from torchrank.rankings.validate import (
     Scores,
     as_marks,
@@ -30,6 +31,7 @@ TIES = ("average", "min", "dense", "raise")
 
 
 @isolated
+@unmapped(CHECKS)
 def from_orders(orders: Tensor | np.ndarray | Sequence[Sequence[int]], n_items: int | None = None) -> Matrix:
     """Scores of rankings given as orders: lists of items, most preferred first.
 

@@ -16,6 +16,7 @@ from torchrank.processes import Group, rank_of, share_of, together
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated, isolation
 from torchrank.rankings.missing import Missing
+from torchrank.rankings.unmapped import MANY, unmapped
 from torchrank.rankings.validate import Scores
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 
@@ -29,6 +30,7 @@ class Block(NamedTuple):
 
 
 @isolated
+@unmapped(MANY)
 @shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_blocks(
     X: Scores,

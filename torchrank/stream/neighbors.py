@@ -21,6 +21,7 @@ from torchrank.processes import Group, rank_of, share_of, together
 from torchrank.rankings.arrays import Matrix, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
+from torchrank.rankings.unmapped import MANY, unmapped
 from torchrank.rankings.validate import Scores, check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.stream.nearest import ORDERS, merged_over, nearest
@@ -82,6 +83,7 @@ class Neighbors:
 
 
 @isolated
+@unmapped(MANY)
 @shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_neighbors(
     X: Scores,
