@@ -9,6 +9,8 @@ import torchrank as tr
 from torchrank import estimators
 
 EDGES = np.argwhere(np.ones((4, 4)))  # of a complete graph of 4 nodes
+_REGRESSION = tr.PlackettLuceRegression(3).requires_grad_(False)
+_REGRESSION.coefficients.copy_(torch.tensor([0.5, -1.0, 0.25]))
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -114,9 +116,7 @@ def pair_kernel_of_weights(K: Any, F: Any) -> Any:
 
 def regression_log_probs(X: Any, F: Any) -> Any:
     """Log-probabilities of rankings, and logits, of items with features."""
-    model = tr.PlackettLuceRegression(3).requires_grad_(False)
-    model.coefficients.copy_(torch.tensor([0.5, -1.0, 0.25], device="cpu"))
-    return model.log_prob(X, F), model(F)
+    return _REGRESSION.log_prob(X, F), _REGRESSION(F)
 
 
 def of_mallows(X: Any) -> Any:

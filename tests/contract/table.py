@@ -369,7 +369,7 @@ CALLS: dict[str, Call] = {
     "Mallows": Call(
         of_mallows,
         {"X": TOTAL},
-        ("m", "", "", "n"),
+        ("m", "", "n"),
         tensors=True,
         reordered=False,
         batches=True,

@@ -70,5 +70,5 @@ def _tensors(values: Any) -> Iterator[Tensor]:
             yield value
         elif isinstance(value, (list, tuple)) and any(isinstance(part, Tensor) for part in value):
             yield from _tensors(value)
-        elif isinstance(getattr(value, "ranks", None), Tensor):  # prepared rankings
-            yield value.ranks
+        elif isinstance(ranks := getattr(value, "ranks", None), Tensor):  # prepared rankings
+            yield ranks
