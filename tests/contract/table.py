@@ -24,8 +24,8 @@ from tests.contract.recipes import (
     pair_kernel_of_weights,
     pair_kernel_products,
     parts,
-    relaxed_sample,
     regression_log_probs,
+    relaxed_sample,
     seeded,
     selected_items,
     together,
@@ -420,6 +420,7 @@ CALLS: dict[str, Call] = {
         tensors=True,
         reordered=False,
         items=False,
+        vmap=True,
         derivative="smooth",
     ),
     "fit_mallows": Call(

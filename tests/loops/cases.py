@@ -47,7 +47,7 @@ class Gaussian(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.log_width = nn.Parameter(torch.zeros((), dtype=torch.float64))
+        self.log_width = nn.Parameter(torch.zeros(1, dtype=torch.float64))
 
     def forward(self, X: Tensor, Y: Tensor) -> Tensor:
         return (-(X[:, None] - Y).square().sum(-1) / 2 / self.log_width.exp() ** 2).exp()

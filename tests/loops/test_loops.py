@@ -101,23 +101,25 @@ def test_compiled_it_has_the_same_loss_and_gradients(case: Case):
     torch.testing.assert_close(gradients(objective), expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @every
-def test_a_step_with_a_compiled_loss_is_the_same_step(case: Case):
+def test_a_compiled_step_is_the_same_step(case: Case):
+    """Loss, derivatives and optimizer; compiled optimizers count their steps in single precision."""
     torch.compiler.reset()
     eager, objective = case.make(), case.make()
     train(eager, case.rows, 3)
     optimizer = torch.optim.Adam(objective.parameters(), lr=0.01)
 
     @torch.compile(backend="aot_eager")
-    def backward(*rows: Tensor) -> None:
+    def step(*rows: Tensor) -> None:
+        optimizer.zero_grad()
         objective(*rows).backward()
+        optimizer.step()
 
     for _ in range(3):
-        optimizer.zero_grad()
-        backward(*case.rows)
-        optimizer.step()
+        step(*case.rows)
     for got, expected in zip(objective.parameters(), eager.parameters(), strict=True):
-        torch.testing.assert_close(got, expected, rtol=1e-7, atol=1e-9)
+        torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
 
 
 @every

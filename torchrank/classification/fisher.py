@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torchrank.classification.labels import class_numbers, decided_class
 from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, check_symmetric
-from torchrank.linalg.precision import KeepsPrecision, kernel_values
+from torchrank.linalg.precision import KeepsPrecision, kernel_values, one_number
 from torchrank.rankings.arrays import Matrix
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import Rankings
@@ -200,7 +200,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
         check_count(n_classes, "n_classes", least=2)
         _check_ridge(ridge)
         self.kernel, self.n_classes, self.ridge_on, self.threshold = kernel, n_classes, ridge_on, threshold
-        self.log_ridge = nn.Parameter(torch.tensor(math.log(ridge), dtype=torch.float64))
+        self.log_ridge = nn.Parameter(one_number(math.log(ridge)))
         x_train = x_train.as_scores() if isinstance(x_train, Rankings) else x_train
         self.register_buffer("x_train", x_train.clone())  # loading a state writes into it
         self.register_buffer("duals", torch.zeros(len(x_train), n_classes, dtype=torch.float64, device=x_train.device))
@@ -209,7 +209,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
     @property
     def ridge(self) -> Tensor:
         """The ridge."""
-        return self.log_ridge.exp()
+        return self.log_ridge.reshape(()).exp()
 
     @unmapped(COUNTS)
     def solve(self, y: Any) -> FisherDiscriminant:

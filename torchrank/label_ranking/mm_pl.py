@@ -56,7 +56,7 @@ class MMPL(nn.Module):
     Attributes:
         prototypes: ``(M, d)`` parameter, M = K times ``n_prototypes``.
         logits: ``(K, L)`` parameter, logarithms of Plackett-Luce scores; a constant added to a row changes nothing.
-        log_sigma: parameter, logarithm of the width.
+        log_sigma: ``(1,)`` parameter, logarithm of the width.
         membership: ``(M,)`` int64 buffer, the cluster of each prototype.
 
     Raises:
@@ -83,7 +83,7 @@ class MMPL(nn.Module):
         kind: dict[str, Any] = {"device": device, "dtype": dtype}
         self.prototypes = nn.Parameter(torch.randn(n_clusters * n_prototypes, n_features, **kind))
         self.logits = nn.Parameter(0.1 * torch.randn(n_clusters, n_labels, **kind))
-        self.log_sigma = nn.Parameter(torch.zeros((), **kind))
+        self.log_sigma = nn.Parameter(torch.zeros(1, **kind))  # as linalg.precision.one_number
         self.sigma = sigma
         clusters = torch.arange(n_clusters, device=device).repeat_interleave(n_prototypes)
         self.register_buffer("membership", clusters)
@@ -91,7 +91,7 @@ class MMPL(nn.Module):
     @property
     def sigma(self) -> Tensor:
         """Width of the gate, never so small that its square vanishes: the nearest prototype decides long before."""
-        log_sigma = self.log_sigma.to(_computing(self.log_sigma.dtype))
+        log_sigma = self.log_sigma.reshape(()).to(_computing(self.log_sigma.dtype))
         return log_sigma.exp().clamp(min=torch.finfo(log_sigma.dtype).tiny ** 0.25)
 
     @sigma.setter
