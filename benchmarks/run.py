@@ -18,6 +18,7 @@ MODULES = (
     "benchmarks.clustering",
     "benchmarks.conditional",
     "benchmarks.devices.run",
+    "benchmarks.gradient_descent",
     "benchmarks.label_ranking",
     "benchmarks.losses",
     "benchmarks.preferences",

@@ -26,7 +26,8 @@ class Call:
     arrays: bool = False  # takes arrays and data frames only, as estimators do
     pointwise: bool = False  # each row's results depend on that row alone (or each pair's on that pair)
     batches: bool = False  # takes leading batch dimensions
-    vmap: bool = False
+    vmap: bool = False  # torch.func.vmap goes through; else it is refused
+    batched: tuple[str, ...] = ()  # inputs with batch dimensions; none named: those with a row for each ranking
     compiles: bool = False
     derivative: str = ""  # in X: "refused" or "smooth"
     reordered: bool = True  # rows may come in another order
@@ -40,6 +41,16 @@ class Call:
 def rows_of(name: str) -> bool:
     """Whether an input has a row for each of the m rankings."""
     return name[0] in "XwzV" and not name.endswith("_")
+
+
+def batched(call: Call) -> tuple[str, ...]:
+    """The inputs that have batch dimensions where a call takes them."""
+    return call.batched or tuple(name for name in call.inputs if rows_of(name))
+
+
+def turned(name: str, array: np.ndarray) -> np.ndarray:
+    """An input with its rows in reverse; kernel matrices, which are symmetric, with their columns too."""
+    return array[::-1, ::-1].copy() if name[0] == "K" else array[::-1].copy()
 
 
 def flat(result: Any) -> list[Any]:

@@ -9,6 +9,8 @@ import torchrank as tr
 from torchrank import estimators
 
 EDGES = np.argwhere(np.ones((4, 4)))  # of a complete graph of 4 nodes
+_REGRESSION = tr.PlackettLuceRegression(3).requires_grad_(False)
+_REGRESSION.coefficients.copy_(torch.tensor([0.5, -1.0, 0.25]))
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -105,6 +107,24 @@ def pair_kernel_products(K: Any, F: Any) -> Any:
     return kernel @ F, kernel.to_dense(), listed @ weights, listed.to_dense()
 
 
+def pair_kernel_of_weights(K: Any, F: Any) -> Any:
+    """Products with weights of all pairs, and of edges."""
+    edges, F = like(EDGES, K), F if hasattr(F, "reshape") else np.asarray(F)
+    listed = tr.PairKernel(K, relation="reciprocal", out_edges=edges, in_edges=edges)
+    return tr.PairKernel(K) @ F, listed @ F.reshape(*F.shape[:-2], -1)
+
+
+def regression_log_probs(X: Any, F: Any) -> Any:
+    """Log-probabilities of rankings, and logits, of items with features."""
+    return _REGRESSION.log_prob(X, F), _REGRESSION(F)
+
+
+def of_mallows(X: Any) -> Any:
+    """Log-probabilities of rankings under a law around the first one, and what is known of the law."""
+    law = tr.Mallows(X[..., :1, :] if X.layout == torch.strided else X, 0.5)
+    return law.log_prob(X), law.mean_distance[..., 0], law.mode[..., 0, :]
+
+
 def duals_of_edges(K: Any, F: Any) -> Any:
     return tr.kron_edge_rls(K, None, like(EDGES, K), F.reshape(-1) if hasattr(F, "reshape") else np.ravel(F), 1.0).duals
 
@@ -115,7 +135,7 @@ def parts(X: Any) -> Any:
         return [X, X.iloc[:, :3]]
     if isinstance(X, torch.Tensor) and X.layout != torch.strided:
         return [X, X.index_select(1, torch.arange(3))]
-    return [X, X[:, :3] if hasattr(X, "shape") else [row[:3] for row in X]]
+    return [X, X[..., :3] if hasattr(X, "shape") else [row[:3] for row in X]]
 
 
 def selected_items(X: Any, z: Any) -> Any:

@@ -20,8 +20,11 @@ from tests.contract.recipes import (
     label_ranker,
     landmark_products,
     module,
+    of_mallows,
+    pair_kernel_of_weights,
     pair_kernel_products,
     parts,
+    regression_log_probs,
     relaxed_sample,
     seeded,
     selected_items,
@@ -62,6 +65,7 @@ CALLS: dict[str, Call] = {
         vmap=True,
         compiles=True,
         derivative="refused",
+        batches=True,
     ),
     "kendall_gram of partial rankings": Call(
         lambda X: tuple(tr.kendall_gram(X, missing=word) for word in ("pairwise", "interleaving", "topk")),
@@ -103,12 +107,16 @@ CALLS: dict[str, Call] = {
         pointwise=True,
         compiles=True,
         derivative="refused",
+        batches=True,
+        vmap=True,
     ),
     "monte_carlo_kendall_gram": Call(
         lambda V: tr.monte_carlo_kendall_gram(V, window=1e-9, n_samples=2, generator=seeded()),
         {"V": SCORES},
         ("mm",),
         derivative="refused",
+        batches=True,
+        vmap=True,
     ),
     "kendall_distance": Call(
         lambda X: (
@@ -184,12 +192,35 @@ CALLS: dict[str, Call] = {
         pointwise=True,
         derivative="refused",
         items=False,
+        batches=True,
+        vmap=True,
     ),
     "polynomial_gram": Call(
-        lambda K: tr.polynomial_gram(K, degree=2, scale=1.0), {"K": GRAM / 100}, derivative="smooth"
+        lambda K: tr.polynomial_gram(K, degree=2, scale=1.0),
+        {"K": GRAM / 100},
+        derivative="smooth",
+        batches=True,
+        vmap=True,
+        batched=("K",),
     ),
-    "center_gram": Call(lambda K: tr.center_gram(K), {"K": GRAM}, derivative="smooth", compiles=True),
-    "normalize_gram": Call(lambda K: tr.normalize_gram(K), {"K": GRAM}, derivative="smooth", compiles=True),
+    "center_gram": Call(
+        lambda K: tr.center_gram(K),
+        {"K": GRAM},
+        derivative="smooth",
+        compiles=True,
+        batches=True,
+        vmap=True,
+        batched=("K",),
+    ),
+    "normalize_gram": Call(
+        lambda K: tr.normalize_gram(K),
+        {"K": GRAM},
+        derivative="smooth",
+        compiles=True,
+        batches=True,
+        vmap=True,
+        batched=("K",),
+    ),
     "KendallKernel": Call(
         lambda X: tr.KendallKernel()(X),
         {"X": TIED},
@@ -201,10 +232,22 @@ CALLS: dict[str, Call] = {
         derivative="refused",
     ),
     "MallowsKernel": Call(
-        lambda X: tr.MallowsKernel(lam=0.3)(X), {"X": TIED}, ("mm",), pointwise=True, batches=True, derivative="refused"
+        lambda X: tr.MallowsKernel(lam=0.3)(X),
+        {"X": TIED},
+        ("mm",),
+        pointwise=True,
+        derivative="refused",
+        batches=True,
+        vmap=True,
     ),
     "SmoothedKendallKernel": Call(
-        lambda V: tr.SmoothedKendallKernel(window=1.0)(V), {"V": SCORES}, ("mm",), pointwise=True, derivative="smooth"
+        lambda V: tr.SmoothedKendallKernel(window=1.0)(V),
+        {"V": SCORES},
+        ("mm",),
+        pointwise=True,
+        derivative="smooth",
+        batches=True,
+        vmap=True,
     ),
     "MultivariateKernel": Call(
         lambda X: tr.MultivariateKernel([tr.KendallKernel(), tr.MallowsKernel(lam=0.2)])([X, X]),
@@ -212,6 +255,8 @@ CALLS: dict[str, Call] = {
         ("mm",),
         pointwise=True,
         derivative="refused",
+        batches=True,
+        vmap=True,
     ),
     "LandmarkFeatures": Call(landmark_products(6), {"X": TIED, "w": WEIGHTS}, ("mm",)),
     "LandmarkFeatures of some rows": Call(
@@ -232,7 +277,12 @@ CALLS: dict[str, Call] = {
         derivative="smooth",
     ),
     "KendallLoss": Call(
-        lambda V, X: tr.KendallLoss(0.7)(V, X), {"V": SCORES, "X": TIED}, ("",), compiles=True, derivative="smooth"
+        lambda V, X: tr.KendallLoss(0.7)(V, X),
+        {"V": SCORES, "X": TIED},
+        ("",),
+        compiles=True,
+        derivative="smooth",
+        vmap=True,
     ),
     "soft_rank": Call(
         lambda V: tr.soft_rank(V, 1.0),
@@ -266,7 +316,9 @@ CALLS: dict[str, Call] = {
     ),
     # conversions
     "from_orders": Call(lambda z: tr.from_orders(z, 5), {"z": np.argsort(-TOTAL)}, ("mn",), pointwise=True),
-    "from_positions": Call(lambda X: tr.from_positions(X), {"X": TOTAL}, ("mn",), pointwise=True, batches=True),
+    "from_positions": Call(
+        lambda X: tr.from_positions(X), {"X": TOTAL}, ("mn",), pointwise=True, batches=True, vmap=True
+    ),
     "to_orders": Call(tr.to_orders, {"X": TOTAL}, ("mp",), pointwise=True, batches=True, vmap=True),
     "to_positions": Call(tr.to_positions, {"X": TIED}, ("mn",), pointwise=True, batches=True, vmap=True),
     # aggregation
@@ -279,6 +331,7 @@ CALLS: dict[str, Call] = {
         {"X": TOTAL, "w": WEIGHTS},
         ("n", ""),
         batches=True,
+        vmap=True,
     ),
     "smoothed_borda": Call(
         lambda V, w: tr.smoothed_borda(V, w, window=0.7),
@@ -302,19 +355,25 @@ CALLS: dict[str, Call] = {
         ("nn",),
         scales=True,
         batches=True,
+        vmap=True,
     ),
     "aggregation.kemeny_of_preferences": Call(
-        lambda K: tuple(aggregation.kemeny_of_preferences(K))[:1], {"K": np.triu(PAIRS) + PAIRS / 4}, tensors=True
+        lambda K: tuple(aggregation.kemeny_of_preferences(K))[:1],
+        {"K": np.triu(PAIRS) + PAIRS / 4},
+        tensors=True,
+        batches=True,
+        vmap=True,
+        batched=("K",),
     ),
     # distributions
     "Mallows": Call(
-        lambda X: (lambda d: (d.log_prob(X), d.mean_distance if hasattr(d, "mean_distance") else 0))(
-            tr.Mallows(X[0], 0.5)
-        ),
+        of_mallows,
         {"X": TOTAL},
-        ("m", ""),
+        ("m", "", "n"),
         tensors=True,
         reordered=False,
+        batches=True,
+        vmap=True,
     ),
     "PlackettLuce": Call(
         lambda X: tr.PlackettLuce(torch.linspace(0, 1, 5, dtype=torch.float64, device="cpu")).log_prob(X),
@@ -323,6 +382,36 @@ CALLS: dict[str, Call] = {
         tensors=True,
         pointwise=True,
         items=False,
+        batches=True,
+        vmap=True,
+    ),
+    "PlackettLuce of laws of their own": Call(
+        lambda X, V: (lambda law: (law.log_prob(X), law.worths, law.mode))(tr.PlackettLuce(V)),
+        {"X": TOTAL, "V": SCORES},
+        ("m", "mn", "mn"),
+        tensors=True,
+        pointwise=True,
+        batches=True,
+        vmap=True,
+    ),
+    "PlackettLuce with ties": Call(
+        lambda X, V: tr.PlackettLuce(V, log_ties=torch.zeros(4, dtype=torch.float64, device="cpu")).log_prob(X),
+        {"X": TIED, "V": SCORES},
+        ("m",),
+        tensors=True,
+        pointwise=True,
+        batches=True,
+        vmap=True,
+    ),
+    "PlackettLuceRegression of several groups": Call(
+        regression_log_probs,
+        {"X": TOTAL, "F": NODES[[0, 1, 2, 3, 0]] / 2},
+        ("m", "p"),
+        pointwise=True,
+        items=False,
+        batches=True,
+        vmap=True,
+        batched=("X", "F"),
     ),
     "RelaxedPlackettLuce": Call(
         relaxed_sample,
@@ -331,12 +420,14 @@ CALLS: dict[str, Call] = {
         tensors=True,
         reordered=False,
         items=False,
+        vmap=True,
         derivative="smooth",
     ),
     "fit_mallows": Call(
         lambda X, w: (lambda f: (f.center, f.lam, f.mean_distance))(tr.fit_mallows(X, w)),
         {"X": TOTAL, "w": WEIGHTS},
         ("n", "", ""),
+        batches=True,
     ),
     "PlackettLuceRegression": Call(
         lambda X, w: tuple(
@@ -353,6 +444,7 @@ CALLS: dict[str, Call] = {
         {"X": PARTIAL, "w": WEIGHTS},
         ("n", "", ""),
         half=False,
+        batches=True,
     ),
     "fit_mallows of sub-rankings": Call(
         lambda X, w: (lambda f: (f.center, f.lam, f.mean_distance))(tr.fit_mallows(X, w, missing="interleaving")),
@@ -434,16 +526,47 @@ CALLS: dict[str, Call] = {
     "fisher_discriminant": Call(lambda K, z: tr.fisher_discriminant(K, z), {"K": GRAM, "z_": CLASSES}, (None, None)),
     "KernelFisherDiscriminant": Call(fisher_decisions, {"X": TIED, "z": CLASSES}, ("m", "m"), tensors=True, slack=2e-2),
     # conditional ranking
-    "kron_rls": Call(lambda K, F: tr.kron_rls(K, None, F, 1.0), {"K": KERNEL, "F": LABELS}),
-    "kron_rank_rls": Call(lambda K, F: tr.kron_rank_rls(K, None, F, 1.0), {"K": KERNEL, "F": LABELS}),
+    "kron_rls": Call(
+        lambda K, F: tr.kron_rls(K, None, F, 1.0), {"K": KERNEL, "F": LABELS}, batches=True, vmap=True, batched=("F",)
+    ),
+    "kron_rank_rls": Call(
+        lambda K, F: tr.kron_rank_rls(K, None, F, 1.0),
+        {"K": KERNEL, "F": LABELS},
+        batches=True,
+        vmap=True,
+        batched=("F",),
+    ),
     "kron_iterative_rls": Call(lambda K, F: tr.kron_iterative_rls(K, None, F, 1.0).duals, {"K": KERNEL, "F": LABELS}),
     "kron_edge_rls": Call(duals_of_edges, {"K": KERNEL, "F": LABELS}),
-    "two_step_rls": Call(lambda K, F: tr.two_step_rls(K, None, F, 1.0, 1.0), {"K": KERNEL, "F": LABELS}),
-    "conditional.two_step_loo": Call(
-        lambda K, F: conditional.two_step_loo(K, None, F, 1.0, 1.0), {"K": KERNEL, "F": LABELS}
+    "two_step_rls": Call(
+        lambda K, F: tr.two_step_rls(K, None, F, 1.0, 1.0),
+        {"K": KERNEL, "F": LABELS},
+        batches=True,
+        vmap=True,
+        batched=("F",),
     ),
-    "KroneckerEigh": Call(lambda K, F: tr.KroneckerEigh(K).solve(F, 1.0), {"K": KERNEL, "F": LABELS}),
-    "PairKernel": Call(pair_kernel_products, {"K": KERNEL, "F": LABELS}),
+    "conditional.two_step_loo": Call(
+        lambda K, F: conditional.two_step_loo(K, None, F, 1.0, 1.0),
+        {"K": KERNEL, "F": LABELS},
+        batches=True,
+        vmap=True,
+        batched=("F",),
+    ),
+    "KroneckerEigh": Call(
+        lambda K, F: tr.KroneckerEigh(K).solve(F, 1.0),
+        {"K": KERNEL, "F": LABELS},
+        batches=True,
+        vmap=True,
+        batched=("F",),
+    ),
+    "PairKernel": Call(pair_kernel_products, {"K": KERNEL, "F": LABELS}, vmap=True, batched=("F",)),
+    "PairKernel of several weights": Call(
+        pair_kernel_of_weights,
+        {"K": KERNEL, "F": LABELS},
+        batches=True,
+        vmap=True,
+        batched=("F",),
+    ),
     "KroneckerRLS": Call(kronecker_scores, {"K": KERNEL, "F": LABELS}, tensors=True),
     "conditional.conditional_rank_loss": Call(
         lambda V, X, z: conditional.conditional_rank_loss(column(V), column(X), z),
@@ -451,18 +574,27 @@ CALLS: dict[str, Call] = {
         ("",),
         columns=True,
     ),
-    "conditional.symmetrize": Call(conditional.symmetrize, {"F": LABELS}),
-    "conditional.antisymmetrize": Call(conditional.antisymmetrize, {"F": LABELS}),
+    "conditional.symmetrize": Call(conditional.symmetrize, {"F": LABELS}, batches=True, vmap=True, batched=("F",)),
+    "conditional.antisymmetrize": Call(
+        conditional.antisymmetrize, {"F": LABELS}, batches=True, vmap=True, batched=("F",)
+    ),
     "conditional.observed_edges": Call(conditional.observed_edges, {"F": LABELS}),
     # linear algebra
-    "linalg.kron_matmul": Call(lambda K, F: linalg.kron_matmul(K, K, F), {"K": KERNEL, "F": LABELS}, tensors=True),
+    "linalg.kron_matmul": Call(
+        lambda K, F: linalg.kron_matmul(K, K, F),
+        {"K": KERNEL, "F": LABELS},
+        tensors=True,
+        batches=True,
+        vmap=True,
+        batched=("F",),
+    ),
     "linalg.psd_eigh": Call(lambda K: linalg.psd_eigh(K).values, {"K": KERNEL}, tensors=True),
     "linalg.centered_eigh": Call(lambda K: linalg.centered_eigh(K).values, {"K": KERNEL}, tensors=True),
     "linalg.cg": Call(lambda K, F: linalg.cg(lambda v: K @ v, F[0]).x, {"K": KERNEL, "F": LABELS}, tensors=True),
     "linalg.bicgstab": Call(
         lambda K, F: linalg.bicgstab(lambda v: K @ v, F[0]).x, {"K": KERNEL, "F": LABELS}, tensors=True
     ),
-    "linalg.as_double": Call(linalg.as_double, {"K": KERNEL}, tensors=True),
+    "linalg.as_double": Call(linalg.as_double, {"K": KERNEL}, tensors=True, vmap=True),
     "linalg.check_symmetric": Call(linalg.check_symmetric, {"K": KERNEL}, tensors=True),
     "linalg.check_psd": Call(linalg.check_psd, {"K": KERNEL}, tensors=True),
     # metrics
@@ -493,7 +625,7 @@ CALLS: dict[str, Call] = {
     ),
     "metrics.label_ranking_loss": Call(lambda X: metrics.label_ranking_loss(X, in_reverse(X)), {"X": TOTAL}, (None,)),
     "metrics.label_ranking_tau": Call(lambda X: metrics.label_ranking_tau(X, X), {"X": TOTAL}, (None,)),
-    "metrics.discordant_shares": Call(lambda X: metrics.discordant_shares(X, X), {"X": TOTAL}, (None,)),
+    "metrics.discordant_shares": Call(lambda X: metrics.discordant_shares(X, X), {"X": TOTAL}, (None,), vmap=True),
 }
 
 

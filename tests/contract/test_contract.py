@@ -9,7 +9,7 @@ import scipy.sparse
 import torch
 
 import torchrank
-from tests.contract.call import Call, assert_same, doubles, flat, rows_of
+from tests.contract.call import Call, assert_same, batched, doubles, flat, rows_of, turned
 from tests.contract.circumstances import ARRAYS, LISTS, TENSORS, Circumstance
 from tests.contract.table import CALLS, ESTIMATORS, EXEMPT, ROOMS, TIED
 
@@ -281,36 +281,76 @@ def test_two_items_are_enough(call):
     assert_same(call.function(**{n: a.tolist() for n, a in two.items()}), expected)
 
 
-BATCHES = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.batches]
+BATCHES = [
+    pytest.param(call, tensors, id=f"{name}-{'tensors' if tensors else 'arrays'}")
+    for name, call in EVERYTHING.items()
+    if call.batches
+    for tensors in ((True,) if call.tensors else (False, True))
+]
 
 
-@pytest.mark.parametrize("tensors", [False, True])
-@pytest.mark.parametrize("call", BATCHES)
+def _assert_stacked(got: Any, calls: list[Any]) -> None:
+    """The results of a batch are those of the calls, integers and words of truth exactly."""
+    parts, others = flat(got), [flat(one) for one in calls]
+    assert len(parts) == len(others[0])
+    for part, *expected in zip(parts, *others, strict=True):
+        wanted = np.stack([doubles(one) for one in expected])
+        near = 1e-12 if _has_floats(part) else 0
+        np.testing.assert_allclose(doubles(part).reshape(wanted.shape), wanted, rtol=near, atol=near)
+
+
+def _has_floats(part: Any) -> bool:
+    return part.is_floating_point() if isinstance(part, torch.Tensor) else np.asarray(part).dtype.kind == "f"
+
+
+@pytest.mark.parametrize(("call", "tensors"), BATCHES)
 def test_a_batch_is_a_stack_of_calls(call, tensors):
-    one = {n: torch.from_numpy(a) if tensors else a for n, a in call.inputs.items()}
-    stack = torch.stack if tensors else np.stack
-    both = {n: stack([a, a.flip(0) if tensors else a[::-1]]) if rows_of(n) else a for n, a in one.items()}
-    other = {n: (a.flip(0) if tensors else a[::-1]) if rows_of(n) else a for n, a in one.items()}
-    for batch in (both, {n: a[None] if rows_of(n) else a for n, a in both.items()}):
-        for got, first, second in zip(
-            flat(call.function(**batch)), flat(call.function(**one)), flat(call.function(**other)), strict=True
-        ):
-            got = doubles(got).reshape(2, *doubles(first).shape)
-            np.testing.assert_allclose(got, np.stack([doubles(first), doubles(second)]), rtol=1e-9, atol=1e-12)
+    wrap = torch.from_numpy if tensors else np.asarray
+    one, other = dict(call.inputs), {n: turned(n, a) if n in batched(call) else a for n, a in call.inputs.items()}
+    calls = [call.function(**{n.rstrip("_"): wrap(a) for n, a in inputs.items()}) for inputs in (one, other)]
+    both = {n: np.stack([a, other[n]]) if n in batched(call) else a for n, a in one.items()}
+    for batch in (both, {n: a[None] if n in batched(call) else a for n, a in both.items()}):
+        _assert_stacked(call.function(**{n.rstrip("_"): wrap(a) for n, a in batch.items()}), calls)
 
 
-MAPPED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.vmap]
+TENSOR_CALLS = [pytest.param(call, id=name) for name, call in CALLS.items()]
 
 
-@pytest.mark.parametrize("call", MAPPED)
-def test_vmap_is_a_stack_of_calls(call):
-    names = list(call.inputs)
-    many = [torch.stack([torch.from_numpy(a), torch.from_numpy(a[::-1].copy())]) for a in call.inputs.values()]
-    got = torch.func.vmap(lambda *args: tuple(flat(call.function(**dict(zip(names, args, strict=True))))))(*many)
-    for k in range(2):
-        one = call.function(**{name: value[k] for name, value in zip(names, many, strict=True)})
-        for part, expected in zip(got, flat(one), strict=True):
-            np.testing.assert_allclose(doubles(part[k]), doubles(expected), rtol=1e-12, atol=1e-12)
+@pytest.mark.parametrize("call", TENSOR_CALLS)
+def test_vmap_is_a_stack_of_calls_or_refused(call):
+    names = [name.rstrip("_") for name in call.inputs]
+    plain = [torch.from_numpy(a) for a in call.inputs.values()]
+    many = [torch.stack([torch.from_numpy(a), torch.from_numpy(turned(n, a))]) for n, a in call.inputs.items()]
+    over = [not (call.vmap and call.batched) or n in call.batched for n in call.inputs]
+
+    def mapped(in_dims: list[int | None]) -> Any:
+        args = [
+            one if dim is None else stack.movedim(0, dim) for one, stack, dim in zip(plain, many, in_dims, strict=True)
+        ]
+        function = torch.func.vmap(
+            lambda *args: tuple(flat(call.function(**dict(zip(names, args, strict=True))))),
+            tuple(in_dims),
+            randomness="same",
+        )
+        return function(*args)
+
+    every = [0 if is_over else None for is_over in over]
+    if not call.vmap:
+        with pytest.raises(RuntimeError, match=r"torch\.func\.vmap cannot go through"):
+            mapped(every)
+        return
+    in_one = [0 if k == over.index(True) else None for k in range(len(over))]
+    for in_dims in (every, [1 if is_over else None for is_over in over], in_one):
+        calls = [
+            call.function(
+                **{
+                    name: one if dim is None else stack[k]
+                    for name, one, stack, dim in zip(names, plain, many, in_dims, strict=True)
+                }
+            )
+            for k in range(2)
+        ]
+        _assert_stacked(mapped(in_dims), calls)
 
 
 DIFFERENTIATED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.derivative]
@@ -383,8 +423,8 @@ def test_the_documentation_tells_the_number_of_cells():
             UNSCALED * 2,
             POINTWISE * 3,
             OF_TWO,
-            BATCHES * 2,
-            MAPPED,
+            BATCHES,
+            TENSOR_CALLS,
             DIFFERENTIATED,
             COMPILED,
         )

@@ -135,8 +135,19 @@ def kemeny_of_preferences(
     Returns:
         :class:`KemenyRanking` of tensors.
     """
+    preferences = preferences.to(torch.float64)
+    scores, gap, unique = on_values(
+        lambda matrices, total: _search(matrices, total, method, time_limit), preferences, total
+    )
+    above = scores[..., :, None] > scores[..., None, :]
+    cost = (preferences.mT * above).sum(dim=(-1, -2))
+    return KemenyRanking(scores, cost, gap, gap == 0, unique)
+
+
+def _search(preferences: Tensor, total: Tensor | None, method: str, time_limit: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Scores ``(..., n)``, gaps and whether the ranking is the only one, ``(...)``."""
     batch, n = preferences.shape[:-2], preferences.shape[-1]
-    flat = preferences.to(torch.float64).reshape(-1, n, n)
+    flat = preferences.reshape(-1, n, n)
     margin = flat - flat.mT
     of_pairs = (flat + flat.mT).amax(dim=(-1, -2))
     tolerance = ROUNDING * (of_pairs if total is None else torch.maximum(total.expand(batch).reshape(-1), of_pairs))
@@ -150,10 +161,7 @@ def kemeny_of_preferences(
         order = torch.from_numpy(np.stack([o for o, _, _ in found])).to(flat.device)
         gap = torch.tensor([g for _, g, _ in found], dtype=torch.float64, device=flat.device)
         unique = torch.tensor([u for _, _, u in found], device=flat.device)
-    scores = scores_of_order(order)
-    above = scores[:, :, None] > scores[:, None, :]
-    cost = (flat.mT * above).sum(dim=(-1, -2))
-    return KemenyRanking(scores.reshape(*batch, n), *(part.reshape(batch) for part in (cost, gap, gap == 0, unique)))
+    return scores_of_order(order).reshape(*batch, n), gap.reshape(batch), unique.reshape(batch)
 
 
 def _central_order(excess: np.ndarray, tolerance: float, method: str, seconds: float) -> tuple[np.ndarray, float, bool]:

@@ -13,9 +13,10 @@ from typing_extensions import NamedTuple, override
 from torchrank.classification.labels import class_numbers, decided_class
 from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, check_symmetric
-from torchrank.linalg.precision import KeepsPrecision, kernel_values
+from torchrank.linalg.precision import KeepsPrecision, kernel_values, one_number
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.unmapped import COUNTS, unmapped
 from torchrank.rankings.validate import as_gram, check_choice, check_count, check_number
 from torchrank.typing import Array, Kind, RidgeOn, Threshold, Values
 
@@ -49,6 +50,7 @@ class FisherDiscriminant(NamedTuple, Generic[Kind]):
 
 
 @isolated
+@unmapped(COUNTS)
 def fisher_discriminant(
     K: Values[Array],
     y: Values,
@@ -205,7 +207,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
         self.kernel, self.n_classes = kernel, n_classes
         self.ridge_on: RidgeOn = ridge_on
         self.threshold: Threshold = threshold
-        self.log_ridge = nn.Parameter(torch.tensor(math.log(ridge), dtype=torch.float64))
+        self.log_ridge = nn.Parameter(one_number(math.log(ridge)))
         x_train = x_train.as_scores() if isinstance(x_train, Rankings) else x_train
         self.register_buffer("x_train", x_train.clone())  # loading a state writes into it
         self.register_buffer("duals", torch.zeros(len(x_train), n_classes, dtype=torch.float64, device=x_train.device))
@@ -214,8 +216,9 @@ class KernelFisherDiscriminant(KeepsPrecision):
     @property
     def ridge(self) -> Tensor:
         """The ridge."""
-        return self.log_ridge.exp()
+        return self.log_ridge.reshape(()).exp()
 
+    @unmapped(COUNTS)
     def solve(self, y: Any) -> FisherDiscriminant[Tensor]:
         """Discriminant functions for class numbers ``(m,)``, with gradients for the kernel and ``log_ridge``."""
         return fisher_discriminant(
@@ -227,6 +230,7 @@ class KernelFisherDiscriminant(KeepsPrecision):
             threshold=self.threshold,
         )
 
+    @unmapped(COUNTS)
     @torch.no_grad()
     def fit(self, y: Any) -> Evidence:
         """Solve for class numbers ``(m,)`` of the training samples and keep the discriminant functions.

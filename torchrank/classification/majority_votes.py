@@ -18,6 +18,7 @@ from torchrank.evidence import Evidence
 from torchrank.linalg.precision import KeepsPrecision
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import RemembersItems
+from torchrank.rankings.unmapped import COUNTS, unmapped
 from torchrank.rankings.validate import as_scores, check_choice, check_count
 from torchrank.typing import VoteTies
 
@@ -53,6 +54,7 @@ class TopScoringPairs(KeepsPrecision, RemembersItems):
         for name, dtype in zip(ScoredPairs._fields, [torch.int64] * 2 + [torch.float64] * 2, strict=True):
             self.register_buffer(name, torch.zeros(shape, dtype=dtype))
 
+    @unmapped(COUNTS)
     @torch.no_grad()
     def fit(self, X: Tensor, y: Any, *, progress: bool = False) -> Evidence:
         """Choose the pairs for samples ``(m, n)`` with class numbers ``(m,)``; each class needs a sample.
@@ -118,6 +120,7 @@ class AllPairsMajorityVote(KeepsPrecision, RemembersItems):
     samples: Tensor
     labels: Tensor
 
+    @unmapped(COUNTS)
     def __init__(self, X: Tensor, y: Any, *, n_classes: int | None = None, ties: VoteTies = "half") -> None:
         super().__init__()
         check_choice(ties, "ties", TIES)

@@ -17,6 +17,7 @@ from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_items
 from torchrank.rankings.orders import centered_mid_ranks
+from torchrank.rankings.unmapped import COUNTS, unmapped
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 from torchrank.typing import Array, Kind, Values, VoteTies
 
@@ -34,6 +35,7 @@ class ScoredPairs(NamedTuple, Generic[Kind]):
 
 
 @isolated
+@unmapped(COUNTS)
 def top_scoring_pairs(
     X: Scores[Array], y: Values, k: int = 1, *, disjoint: bool = False, progress: bool = False
 ) -> ScoredPairs[Array]:
@@ -121,6 +123,7 @@ def vote_margins(X: Scores[Array], pairs: ScoredPairs, ks: Sequence[int] | None 
 
 
 @isolated
+@unmapped(COUNTS)
 def all_pairs_margins(
     X_train: Scores, y: Values, X: Scores[Array], *, ties: VoteTies = "half", progress: bool = False
 ) -> Array:

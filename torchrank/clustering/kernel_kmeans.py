@@ -37,6 +37,7 @@ from torchrank.rankings.arrays import Origin
 from torchrank.rankings.batches import Batched, as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 from torchrank.stream.passes import Chunk, Passes, read_rankings
@@ -120,6 +121,7 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
             means=torch.empty(n_clusters, 0, dtype=torch.float64),
         )
 
+    @unmapped(SEARCHES)
     @torch.no_grad()
     def fit(
         self,

@@ -34,6 +34,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.pairs import discordant_with_centers, pair_signs, ranks_of_signs
 from torchrank.rankings.prepared import Rankings, weights_said
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores, check_choice
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 from torchrank.stream.passes import Chunk, Passes, read_rankings
@@ -102,6 +103,7 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         self.register_growing(centers=torch.empty((n_clusters, 0), dtype=torch.int64))
         self.register_buffer("filled", torch.zeros(n_clusters, dtype=torch.bool))
 
+    @unmapped(SEARCHES)
     @torch.no_grad()
     def fit(
         self,

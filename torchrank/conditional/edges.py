@@ -28,11 +28,13 @@ from torchrank.conditional.systems import EdgeSystem
 from torchrank.linalg import as_double, check_psd
 from torchrank.metrics import conditional_ranking_error
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.unmapped import SEARCHES, SHAPES, unmapped
 from torchrank.rankings.validate import check_choice
 from torchrank.typing import Array, Direction, KrylovMethod, Loss, Relation, Values
 
 
 @isolated
+@unmapped(SEARCHES)
 @shares_arguments(**ITERATIVE)
 def kron_edge_rls(
     K_start: Values[Array],  # (m, m)
@@ -169,6 +171,7 @@ def solve_edges(
 
 
 @isolated
+@unmapped(SHAPES)
 def observed_edges(F: Values[Array]) -> tuple[Array, Array]:
     """The edges of a label matrix with missing entries.
 

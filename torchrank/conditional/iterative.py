@@ -23,11 +23,13 @@ from torchrank.conditional.systems import CompleteSystem
 from torchrank.linalg import psd_eigh
 from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import check_choice
 from torchrank.typing import Array, Direction, KrylovMethod, Loss, Relation, Values
 
 
 @isolated
+@unmapped(SEARCHES)
 @shares_arguments(**ITERATIVE)
 def kron_iterative_rls(
     K_start: Values[Array],  # (m, m)

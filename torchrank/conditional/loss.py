@@ -12,11 +12,13 @@ from torchrank.conditional.arguments import tensor_of, wrapper
 from torchrank.linalg import as_double
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
+from torchrank.rankings.unmapped import COUNTS, unmapped
 from torchrank.rankings.validate import check_choice, check_groups
 from torchrank.typing import Array, Values
 
 
 @isolated
+@unmapped(COUNTS)
 def conditional_rank_loss(
     scores: Values[Array],  # (q,)
     labels: Values[Array],  # (q,)

@@ -26,7 +26,7 @@ from torchrank.conditional.krylov import IterativeFit
 from torchrank.conditional.relations import check_relation
 from torchrank.evidence import Evidence
 from torchrank.linalg import as_double, kron_matmul
-from torchrank.linalg.precision import KeepsPrecision, kernel_values
+from torchrank.linalg.precision import KeepsPrecision, kernel_values, one_number
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_at_least, check_choice
 from torchrank.typing import Direction, Loss, Relation, Values
@@ -96,7 +96,7 @@ class KroneckerRLS(KeepsPrecision):
         self.loss: Loss = loss
         self.direction: Direction = direction
         self.relation: Relation = relation
-        self.log_lam = nn.Parameter(torch.tensor(math.log(lam), dtype=torch.float64))
+        self.log_lam = nn.Parameter(one_number(math.log(lam)))
         self.register_buffer("x_start", x_start.clone())  # loading a state writes into buffers
         self.register_buffer("x_end", None if x_end is None else x_end.clone())
         n_end = len(x_start if x_end is None else x_end)
@@ -105,7 +105,7 @@ class KroneckerRLS(KeepsPrecision):
     @property
     def lam(self) -> Tensor:
         """The regularization."""
-        return self.log_lam.exp()
+        return self.log_lam.reshape(()).exp()
 
     def forward(self, x_start: Tensor, x_end: Tensor | None = None, *, duals: Tensor | None = None) -> Tensor:
         """Scores ``(r, s)`` of all pairs of start nodes ``(r, d)`` and end nodes ``(s, d')``.

@@ -27,6 +27,7 @@ from torchrank.linalg import kron_matmul
 from torchrank.linalg.kronecker import VecTrickEngine
 from torchrank.rankings.derivatives import needs_derivative, on_values
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.unmapped import refuse_mapped
 from torchrank.typing import Array, Kind, Relation, Values
 
 
@@ -75,6 +76,8 @@ class PairKernel(Generic[Kind]):
         in_edges: Values | None = None,
     ) -> None:
         check_relation(relation, K_start, K_end)
+        if out_edges is not None and in_edges is not None:
+            refuse_mapped("PairKernel between lists of edges", "it keeps its matrices for all products", K_start, K_end)
         self.K_start = _matrix(K_start, "K_start")
         self.K_end = self.K_start if K_end is None or K_end is K_start else _matrix(K_end, "K_end")
         check_like_kernel(self.K_end, "K_end", self.K_start)

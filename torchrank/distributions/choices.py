@@ -40,7 +40,7 @@ def choices_of(
     some items is the sum over all total rankings that agree with it.
     """
     order = best_first(ranks)
-    place = torch.empty_like(order).scatter_(
+    place = torch.empty_like(order).scatter(
         -1, order, torch.arange(ranks.shape[-1], device=ranks.device).expand_as(order)
     )
     ranked = ranks.gather(-1, order) >= 0

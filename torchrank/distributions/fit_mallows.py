@@ -25,6 +25,7 @@ from torchrank.rankings.missing import Missing
 from torchrank.rankings.names import check_same_items, index_of
 from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.partial_orders import PartialOrders
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import (
     Scores,
     as_scores,
@@ -62,6 +63,7 @@ class MallowsFit(NamedTuple, Generic[Kind]):
 
 
 @isolated
+@unmapped(SEARCHES)
 def fit_mallows(
     X: Scores[Array] | PartialOrders,
     weights: Values | None = None,

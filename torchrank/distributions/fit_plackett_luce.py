@@ -28,6 +28,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores, as_weights, check_choice, check_count, check_finite
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 from torchrank.typing import Array, Covariance, Values, WorthMethod, WorthTies
@@ -38,6 +39,7 @@ COVARIANCES = get_args(Covariance)
 
 
 @isolated
+@unmapped(SEARCHES)
 @shares_arguments(OF_BATCHES)
 def fit_plackett_luce(
     X: Scores[Array] | Batched,

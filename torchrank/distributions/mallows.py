@@ -11,7 +11,7 @@ from torchrank.distributions.support import RankingDistribution, ranking
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import as_tensor
-from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.derivatives import on_values, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.validate import refuse_ties
@@ -65,10 +65,9 @@ class Mallows(RankingDistribution):
         lam = lam if isinstance(lam, Tensor) else torch.tensor(lam, dtype=dtype, device=center.device)
         lam = lam if lam.is_floating_point() else lam.to(dtype)
         if self._validate_args if validate_args is None else validate_args:
-            if not bool(lam.isfinite().all()):
-                raise ValueError(f"lam has {lam[~lam.isfinite()][0].item()}; concentrations must be finite")
+            on_values(_finite, lam)
             ranks, _ = dense_ranks(center if center.ndim > 1 else center[None], COMPLETE, "center")
-            refuse_ties(ranks, "center", UNTIED)
+            on_values(_untied, ranks)
         try:
             batch_shape = torch.broadcast_shapes(center.shape[:-1], lam.shape)
         except RuntimeError:
@@ -98,10 +97,12 @@ class Mallows(RankingDistribution):
         """Number of pairs that the rankings ``value`` (..., n) order otherwise than the center; ``(...)`` float64."""
         ranks = self.ranks_of(value, COMPLETE, UNTIED)
         shape = torch.broadcast_shapes(ranks.shape[:-1], self.batch_shape)
-        batch, n = self.batch_shape.numel(), self.event_shape[0]
-        samples = shape[: len(shape) - len(self.batch_shape)].numel()
+        own, n = len(shape) - len(self.batch_shape), self.event_shape[0]
+        samples, batch = shape[:own].numel(), shape[own:].numel()
         by_center = ranks.to(torch.float64).expand(*shape, n).reshape(samples, batch, n).transpose(0, 1)
-        distance = kendall_distance(by_center, self.center.reshape(batch, 1, n))  # [batch, samples, 1]
+        distance = kendall_distance(
+            by_center, self.center.expand(*shape[own:], n).reshape(batch, 1, n)
+        )  # [batch, samples, 1]
         return without_gradient(distance.squeeze(-1).mT.reshape(shape), value, what="distances are")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
@@ -165,6 +166,17 @@ class Mallows(RankingDistribution):
 
     def _score_dtype(self) -> torch.dtype:
         return torch.promote_types(self.lam.dtype, torch.float32)
+
+
+def _finite(lam: Tensor) -> Tensor:
+    if not bool(lam.isfinite().all()):
+        raise ValueError(f"lam has {lam[~lam.isfinite()][0].item()}; concentrations must be finite")
+    return lam
+
+
+def _untied(centers: Tensor) -> Tensor:
+    refuse_ties(centers, "center", UNTIED)
+    return centers
 
 
 def _truncated_geometric(lam: Tensor, count: int) -> Tensor:

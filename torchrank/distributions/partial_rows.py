@@ -49,6 +49,8 @@ class PartialRows(NamedTuple):
     def signs(self) -> Tensor:
         """``(m, n(n-1)/2)`` float64 signs of all pairs, 0 where a row does not order them."""
         signs = pair_signs(self.weak.ranks)
+        if len(self.precedes) == 0:
+            return signs
         i, j = item_pairs(self.weak.shape[-1], signs.device)
         signs[self.general] = self.precedes[:, i, j].to(torch.float64) - self.precedes[:, j, i].to(torch.float64)
         return signs

@@ -11,7 +11,7 @@ from torchrank.distributions.support import RankingDistribution, partial_ranking
 from torchrank.distributions.ties import log_prob as tied_log_prob
 from torchrank.distributions.ties import sample as tied_sample
 from torchrank.distributions.ties import tied_choices
-from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.derivatives import on_values, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Meaning
 from torchrank.rankings.orders import best_first, total_scores
@@ -81,8 +81,8 @@ class PlackettLuce(RankingDistribution):
         if logits.shape[-1] == 0:
             raise ValueError(f"logits has shape {tuple(logits.shape)}; expected at least one item")
         checked = self._validate_args if validate_args is None else validate_args
-        if checked and bool((logits == torch.inf).any()):
-            raise ValueError("logits has inf; worths must be finite (-inf is the worth 0)")
+        if checked:
+            on_values(_without_infinity, logits)
         if log_ties is not None:
             _check_log_ties(log_ties, logits.shape[-1])
         self.logits, self.log_ties = logits, log_ties
@@ -193,5 +193,16 @@ def _check_log_ties(log_ties: Tensor, n: int) -> None:
         raise TypeError(f"log_ties is {kind!r}; expected a floating-point tensor (t,), one for ties of 2, 3, ... items")
     if len(log_ties) >= n > 1:
         raise ValueError(f"log_ties has {len(log_ties)} parameters, of ties of 2 items and more; there are {n} items")
+    on_values(_no_ties_or_finite, log_ties)
+
+
+def _no_ties_or_finite(log_ties: Tensor) -> Tensor:
     if not bool((log_ties < torch.inf).all()):
         raise ValueError(f"log_ties has {log_ties.tolist()}; expected finite numbers, or -inf for no such ties")
+    return log_ties
+
+
+def _without_infinity(logits: Tensor) -> Tensor:
+    if bool((logits == torch.inf).any()):
+        raise ValueError("logits has inf; worths must be finite (-inf is the worth 0)")
+    return logits

@@ -25,6 +25,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import RemembersItems, check_same_names
 from torchrank.rankings.sparse import SparseRankings
 from torchrank.rankings.sparse_forms import from_rankings
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, check_count, check_finite
 from torchrank.typing import Array, Kind, MissingWord, Values
 
@@ -111,6 +112,7 @@ class PlackettLuceRegression(KeepsPrecision, RemembersItems):
         logits = self._checked(features, origin.items)[0] @ self.coefficients
         return origin.wrap(PlackettLuce(logits[..., None, :], missing=self.missing).log_prob(scores.to(logits.device)))
 
+    @unmapped(SEARCHES)
     @torch.no_grad()
     def fit(
         self,

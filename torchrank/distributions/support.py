@@ -1,5 +1,6 @@
 """What the distributions of this package have in common: their values are rankings, given as scores."""
 
+import functools
 from typing import Any
 
 import torch
@@ -46,6 +47,23 @@ class RankingDistribution(Distribution):
     most preferred item. With ``validate_args`` values are checked as those of ``torch.distributions`` are, and messages
     name row and item.
     """
+
+    def __init__(self, batch_shape: torch.Size, event_shape: torch.Size, validate_args: bool | None = None) -> None:
+        """As torch's, whose own checks of parameters ``torch.func.vmap`` cannot go through."""
+        checked = self._validate_args if validate_args is None else validate_args
+        if checked:
+            for name, constraint in self.arg_constraints.items():
+                on_values(functools.partial(self._satisfying, name, constraint), getattr(self, name))
+        super().__init__(batch_shape, event_shape, validate_args=False)
+        self._validate_args = checked
+
+    def _satisfying(self, name: str, constraint: constraints.Constraint, values: Tensor) -> Tensor:
+        if values.numel() and not bool(constraint.check(values).all()):  # torch's checks fail without values
+            raise ValueError(
+                f"Expected parameter {name} ({type(values).__name__} of shape {tuple(values.shape)}) of distribution "
+                f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{values}"
+            )
+        return values.new_zeros(values.shape[:1])
 
     def ranks_of(self, value: Tensor, remedy: str, ties_remedy: str, tied: int = 1) -> Tensor:
         """Dense ranks ``(..., n)`` of ``value``, checked: at most ``tied`` items are equal.

@@ -33,6 +33,7 @@ from torchrank.rankings.arrays import Origin
 from torchrank.rankings.derivatives import needs_derivative, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import weights_said
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores, as_gram, check_count, check_generator, check_workspace, real_dtype
 from torchrank.typing import Array, Values
 
@@ -109,6 +110,7 @@ class LandmarkFeatures(GrowingBuffers, nn.Module):
         self.n_landmarks, self.workspace = int(n_landmarks), check_workspace(workspace)
         self.register_growing(landmarks=torch.empty(0, 0))
 
+    @unmapped(SEARCHES)
     @torch.no_grad()
     def fit(
         self, X: Scores[Array], weights: Values | None = None, *, generator: torch.Generator | None = None

@@ -19,6 +19,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.listed import flat_table
 from torchrank.rankings.missing import PARTIAL, Missing, meaning_of, refuse_batches
 from torchrank.rankings.sparse import SparseRankings, from_lists
+from torchrank.rankings.unmapped import CHECKS, unmapped
 from torchrank.rankings.validate import check_choice, check_count
 from torchrank.typing import Array, Variant
 
@@ -27,6 +28,7 @@ _MOST_ITEMS = 2**53
 
 
 @isolated
+@unmapped(CHECKS)
 def partial_kendall_gram(
     orders: Orders,
     orders_y: Orders | None = None,

@@ -20,7 +20,7 @@ from torchrank.kernels.mallows import mallows_gram
 from torchrank.kernels.multivariate import Parts, as_parts, log_weights, simplex, weighted_sum
 from torchrank.kernels.smoothed import smoothed_kendall_gram
 from torchrank.kernels.windows import LogWindow, log_window
-from torchrank.linalg.precision import KeepsPrecision
+from torchrank.linalg.precision import KeepsPrecision, one_number
 from torchrank.ops.pair_counts import METHODS
 from torchrank.ops.rank import of_items
 from torchrank.ops.smoothed import METHODS as SMOOTHED_METHODS
@@ -150,7 +150,7 @@ class MallowsKernel(RankKernel):
         super().__init__()
         check_at_least(tie_penalty, "tie_penalty", 0.25, why=": below, the exponential of the distance is not a kernel")
         _check_words(missing, method)
-        self.log_lam = nn.Parameter(torch.tensor(_log_concentration(lam), dtype=torch.float64))
+        self.log_lam = nn.Parameter(one_number(_log_concentration(lam)))
         self.tie_penalty, self.normalize = tie_penalty, normalize
         self.missing: MissingWord | None = missing
         self.method: PairMethod = method
@@ -170,7 +170,7 @@ class MallowsKernel(RankKernel):
         return mallows_gram(
             X,
             Y,
-            lam=self.log_lam.exp(),
+            lam=self.log_lam.reshape(()).exp(),
             tie_penalty=self.tie_penalty,
             normalize=self.normalize,
             missing=self.missing,
@@ -206,7 +206,7 @@ class SmoothedKendallKernel(LogWindow, RankKernel):
 
     def gram(self, X: Scores[Array], Y: Scores[Array] | None) -> Array:
         """See :func:`torchrank.smoothed_kendall_gram`; differentiable in ``log_window`` and in the scores."""
-        return smoothed_kendall_gram(X, Y, window=self.log_window.exp(), noise=self.noise, method=self.method)
+        return smoothed_kendall_gram(X, Y, window=self._window(), noise=self.noise, method=self.method)
 
 
 @isolated

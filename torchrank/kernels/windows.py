@@ -5,13 +5,18 @@ import math
 import torch
 from torch import Tensor, nn
 
+from torchrank.linalg.precision import one_number
 from torchrank.rankings.validate import as_float, check_positive
 
 
 class LogWindow(nn.Module):
-    """A module with ``log_window``, a float64 parameter or buffer of shape ``()``."""
+    """A module with ``log_window``, a float64 parameter or buffer of shape ``(1,)``."""
 
     log_window: Tensor
+
+    def _window(self) -> Tensor:
+        """The present window ``()``, with its gradient."""
+        return self.log_window.reshape(()).exp()
 
     @property
     def window(self) -> float:
@@ -25,6 +30,6 @@ class LogWindow(nn.Module):
 
 
 def log_window(window: float) -> Tensor:
-    """The logarithm of a window; ``ValueError`` unless it is positive and finite."""
+    """The logarithm of a window, ``(1,)``; ``ValueError`` unless it is positive and finite."""
     check_positive(window, "window")
-    return torch.tensor(math.log(as_float(window)), dtype=torch.float64)
+    return one_number(math.log(as_float(window)))

@@ -20,6 +20,7 @@ from torchrank.label_ranking.training import TrainingRows
 from torchrank.rankings.features import check_distances, check_finite_features, check_n_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
+from torchrank.rankings.unmapped import COUNTS, SEARCHES, unmapped
 from torchrank.rankings.validate import check_choice, check_count
 from torchrank.typing import ClusterMethod, FeatureCenter
 
@@ -58,6 +59,7 @@ class FeatureClusters:
 
 
 @isolated
+@unmapped(COUNTS)
 def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
     """1-Rank: the Borda ranking of all rows for everyone (Grbovic et al., 2013, Section 3.2).
 
@@ -78,6 +80,7 @@ def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
 
 
 @isolated
+@unmapped(SEARCHES)
 def kmeans_then_rank(
     X: Tensor,
     Y: Tensor,
@@ -127,6 +130,7 @@ def kmeans_then_rank(
 
 
 @isolated
+@unmapped(SEARCHES)
 def naive_kmeans(
     X: Tensor,
     Y: Tensor,
@@ -194,6 +198,7 @@ def _positions(rows: TrainingRows) -> Tensor:
 
 
 @isolated
+@unmapped(SEARCHES)
 def rank_clustering_tree(
     X: Tensor,
     Y: Tensor,

@@ -25,6 +25,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.prepared import said_of
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 from torchrank.typing import Prediction
@@ -59,7 +60,7 @@ class MMPL(nn.Module):
     Attributes:
         prototypes: ``(M, d)`` parameter, M = K times ``n_prototypes``.
         logits: ``(K, L)`` parameter, logarithms of Plackett-Luce scores; a constant added to a row changes nothing.
-        log_sigma: parameter, logarithm of the width.
+        log_sigma: ``(1,)`` parameter, logarithm of the width.
         membership: ``(M,)`` int64 buffer, the cluster of each prototype.
 
     Raises:
@@ -86,7 +87,7 @@ class MMPL(nn.Module):
         kind: dict[str, Any] = {"device": device, "dtype": dtype}
         self.prototypes = nn.Parameter(torch.randn(n_clusters * n_prototypes, n_features, **kind))
         self.logits = nn.Parameter(0.1 * torch.randn(n_clusters, n_labels, **kind))
-        self.log_sigma = nn.Parameter(torch.zeros((), **kind))
+        self.log_sigma = nn.Parameter(torch.zeros(1, **kind))  # as linalg.precision.one_number
         self.sigma = sigma
         clusters = torch.arange(n_clusters, device=device).repeat_interleave(n_prototypes)
         self.register_buffer("membership", clusters)
@@ -94,7 +95,7 @@ class MMPL(nn.Module):
     @property
     def sigma(self) -> Tensor:
         """Width of the gate, never so small that its square vanishes: the nearest prototype decides long before."""
-        log_sigma = self.log_sigma.to(_computing(self.log_sigma.dtype))
+        log_sigma = self.log_sigma.reshape(()).to(_computing(self.log_sigma.dtype))
         return log_sigma.exp().clamp(min=torch.finfo(log_sigma.dtype).tiny ** 0.25)
 
     @sigma.setter
@@ -166,6 +167,7 @@ class MMPL(nn.Module):
         """Central rankings ``(K, L)`` as orders: labels, most preferred first; ties go to the lower label."""
         return self.logits.detach().argsort(dim=-1, descending=True, stable=True)
 
+    @unmapped(SEARCHES)
     @torch.no_grad()
     def fit(
         self,

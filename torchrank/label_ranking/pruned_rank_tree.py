@@ -11,6 +11,7 @@ from torch import Tensor
 from torchrank.label_ranking.rank_tree import RankTree, closed_form
 from torchrank.label_ranking.training import Nodes, TrainingRows
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import check_count, check_positive
 
 MOST_LAM = 10.0
@@ -39,6 +40,7 @@ class NodeRankings(NamedTuple):
 
 
 @isolated
+@unmapped(SEARCHES)
 def pruned_rank_tree(
     X: Tensor, Y: Tensor, n_clusters: int, *, min_leaf: int = 5, max_lam: float = MOST_LAM
 ) -> RankTree:

@@ -19,6 +19,7 @@ from torchrank.rankings.draws import numpy_generator
 from torchrank.rankings.features import check_finite_features, check_n_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import check_at_least, check_choice, check_count
 from torchrank.typing import TreeInit
 
@@ -127,6 +128,7 @@ def closed_form(loss: float) -> Evidence:
 
 
 @isolated
+@unmapped(SEARCHES)
 def rank_tree(
     X: Tensor,
     Y: Tensor,

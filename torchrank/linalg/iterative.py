@@ -10,6 +10,7 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank._warnings import warn_not_converged
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 
 Product = Callable[[Tensor], Tensor]
 
@@ -61,6 +62,7 @@ class KrylovSolution:
 
 
 @isolated
+@unmapped(SEARCHES)
 @shares_arguments(**_SHARED)
 def cg(
     product: Product,
@@ -110,6 +112,7 @@ def cg(
 
 
 @isolated
+@unmapped(SEARCHES)
 @shares_arguments(**_SHARED)
 def bicgstab(
     product: Product,

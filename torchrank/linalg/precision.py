@@ -7,6 +7,14 @@ import torch
 from torch import Tensor, nn
 
 
+def one_number(value: float) -> Tensor:
+    """A float64 parameter that is one number, ``(1,)``.
+
+    Compiled optimizers of torch 2.13 do not update float64 numbers of shape ``()`` on the CPU, or to wrong values.
+    """
+    return torch.tensor([value], dtype=torch.float64)
+
+
 class KeepsPrecision(nn.Module):
     """A module whose own parameters and buffers move between devices and are never rounded.
 

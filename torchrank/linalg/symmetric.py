@@ -12,6 +12,7 @@ from torch import Tensor
 
 from torchrank._warnings import warn
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.unmapped import CHECKS, unmapped
 
 
 class Eigen(NamedTuple):
@@ -28,6 +29,7 @@ def as_double(K: Tensor) -> Tensor:
 
 
 @isolated
+@unmapped(CHECKS)
 def check_symmetric(K: Tensor, name: str = "K") -> None:
     """Refuse what cannot be a kernel matrix of one set of points.
 
@@ -61,6 +63,7 @@ def check_symmetric(K: Tensor, name: str = "K") -> None:
 
 
 @isolated
+@unmapped(CHECKS)
 def psd_eigh(K: Tensor, name: str = "K") -> Eigen:
     """Eigenpairs of a symmetric positive semi-definite matrix, in float64 whatever the dtype of ``K``.
 
@@ -84,6 +87,7 @@ def psd_eigh(K: Tensor, name: str = "K") -> Eigen:
 
 
 @isolated
+@unmapped(CHECKS)
 def check_psd(K: Tensor, name: str = "K", hint: str = "") -> None:
     """Refuse an indefinite matrix where nothing needs its eigenpairs, mostly at the price of a Cholesky factor.
 
@@ -105,6 +109,7 @@ def check_psd(K: Tensor, name: str = "K", hint: str = "") -> None:
 
 
 @isolated
+@unmapped(CHECKS)
 def centered_eigh(K: Tensor, name: str = "K") -> Eigen:
     """Eigenpairs of ``C K C`` on the complement of the constant vector, where ``C = I - 11^T/n`` centers.
 

@@ -101,7 +101,7 @@ class KendallLoss(LogWindow, KeepsPrecision):
         return kendall_loss(
             prediction,
             target,
-            window=self.log_window.exp(),
+            window=self._window(),
             noise=self.noise,
             variant=self.variant,
             weights=weights,

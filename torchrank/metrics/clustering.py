@@ -13,6 +13,7 @@ from torchrank.metrics.numbers import real_of
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
+from torchrank.rankings.unmapped import COUNTS, SEARCHES, unmapped
 from torchrank.rankings.validate import as_weights, check_count
 from torchrank.typing import Array, Values
 
@@ -20,6 +21,7 @@ Labels = Matrix  # (m,) integers or strings
 
 
 @isolated
+@unmapped(COUNTS)
 def silhouette_samples(distances: Values[Array], labels: Labels, weights: Values | None = None) -> Array:
     r"""Silhouette of every row: how much nearer it is to its own cluster than to the next one, in [-1, 1].
 
@@ -65,6 +67,7 @@ def silhouette_samples(distances: Values[Array], labels: Labels, weights: Values
 
 
 @isolated
+@unmapped(COUNTS)
 def silhouette_score(distances: Values[Array], labels: Labels, weights: Values | None = None) -> float:
     """Mean of :func:`silhouette_samples`, weighted.
 
@@ -85,6 +88,7 @@ def silhouette_score(distances: Values[Array], labels: Labels, weights: Values |
 
 
 @isolated
+@unmapped(COUNTS)
 def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weights: Values | None = None) -> float:
     """Share of pairs of rows that two clusterings treat alike, together in both or apart in both; 1 = the same.
 
@@ -117,6 +121,7 @@ def rand_index(labels: Labels, others: Labels, *, adjusted: bool = False, weight
 
 
 @isolated
+@unmapped(SEARCHES)
 def bootstrap_stability(
     cluster: Callable[[Tensor], Labels],
     weights: Values,

@@ -11,6 +11,7 @@ from torchrank.rankings.arrays import as_tensor, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
 from torchrank.rankings.ties import sortable
+from torchrank.rankings.unmapped import COUNTS, unmapped
 from torchrank.rankings.validate import check_groups
 
 Array: TypeAlias = Any  # NumPy array or tensor
@@ -37,6 +38,7 @@ class ConditionalRankingError:
 
 
 @isolated
+@unmapped(COUNTS)
 @shares_arguments(**_SHARED)
 def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None = None) -> ConditionalRankingError:
     """How often scores order two edges of the same query against their labels.
@@ -85,6 +87,7 @@ def conditional_ranking_error(labels: Array, scores: Array, groups: Array | None
 
 
 @isolated
+@unmapped(COUNTS)
 @shares_arguments(**_SHARED)
 def concordance_index(labels: Array, scores: Array, groups: Array | None = None) -> float:
     """Share of pairs of edges with different labels that the scores order as the labels do; equal scores count half.

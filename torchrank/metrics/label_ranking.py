@@ -20,6 +20,7 @@ from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
 from torchrank.rankings.names import check_same_items
+from torchrank.rankings.unmapped import COUNTS, MANY, NUMBER, unmapped
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count
 from torchrank.typing import RankingScale
 
@@ -50,6 +51,7 @@ def discordant_shares(Y: Scores[Array], predicted: Scores) -> Array:
 
 
 @isolated
+@unmapped(NUMBER)
 def label_ranking_loss(Y: Scores[Array], predicted: Scores) -> float:
     """Mean share of a row's ordered pairs of labels that the prediction gets wrong: loss_LR, equation 6.
 
@@ -71,6 +73,7 @@ def label_ranking_loss(Y: Scores[Array], predicted: Scores) -> float:
 
 
 @isolated
+@unmapped(NUMBER)
 def label_ranking_tau(Y: Scores[Array], predicted: Scores) -> float:
     """Mean Kendall tau between true and predicted rankings, 1 - 2 loss_LR: equation 7.
 
@@ -88,6 +91,7 @@ def label_ranking_tau(Y: Scores[Array], predicted: Scores) -> float:
 
 
 @isolated
+@unmapped(COUNTS)
 def delta_rank(Y: Scores[Array], labels: Array, centers: Scores, *, scale: RankingScale = "tau") -> float:
     """How far the rankings of a cluster are from its center: mean over clusters of their mean distance, equation 2.
 
@@ -122,6 +126,7 @@ def delta_rank(Y: Scores[Array], labels: Array, centers: Scores, *, scale: Ranki
 
 
 @isolated
+@unmapped(COUNTS)
 def d_feat(X: Array, labels: Array) -> float:
     """Sum of squared distances to the mean of a cluster, mean over non-empty clusters: equation 3.
 
@@ -142,6 +147,7 @@ def d_feat(X: Array, labels: Array) -> float:
 
 
 @isolated
+@unmapped(MANY)
 def d_knh(X: Array, labels: Array, *, k: int = 3, squared: bool = True) -> float:
     """Mean distance of a row to its k nearest neighbors in the same cluster, mean over clusters: equations 4 and 5.
 

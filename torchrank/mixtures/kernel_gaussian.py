@@ -202,7 +202,8 @@ class KernelGaussianMixture(Mixture):
     def _keep(self, parameters: KernelGaussianParameters) -> None:
         self.logits.copy_(parameters.log_shares)
         self.log_lam.copy_(parameters.lam.log())
-        self.coefficients = nn.Parameter(parameters.coefficients.clone())
+        # Optimizers look at gradients as vectors, and those have the strides of their parameter.
+        self.coefficients = nn.Parameter(parameters.coefficients.clone(memory_format=torch.contiguous_format))
 
     def _log_densities(self, points: _Points, parameters: KernelGaussianParameters) -> Tensor:
         centers, lam = parameters.coefficients, parameters.lam[..., None]

@@ -25,6 +25,7 @@ from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.batches import Batched, Batches, as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.partial_orders import PartialOrders
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores, check_at_least, check_choice
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
 from torchrank.typing import Array, Criterion, Init, Values
@@ -197,6 +198,7 @@ class Mixture(GrowingBuffers, ABC):
         """The M-step: set the parameters that statistics of :meth:`summarize` ask for."""
         self._keep(self._maximize(statistics, self._parameters_now()))
 
+    @unmapped(SEARCHES)
     @torch.no_grad()
     def fit(
         self,

@@ -89,9 +89,11 @@ def partial_rankings(
     rows = partial_rows(X, missing, remedy=REMEDY, check=lambda ranks: check_rows(ranks, n_items, ties))
     check_shape(rows.weak.ranks, n_items)
     groups = groups_of_rows(rows.distinct, weights_said(X, weights), training=training)
-    points = rows.of_rows(groups.first)
-    general = points.general.nonzero()[:, 0]
-    agreeing = Agreeing(points.precedes, n_samples) if len(general) else None
+    points = rows.of_rows(groups.first) if training else rows  # new rows are points as they come
+    if len(points.precedes) == 0:  # as their shapes say, of which vmap knows
+        nothing = torch.empty(0, dtype=torch.int64, device=points.groups.device)
+        return PartialPoints(points.signs(), points.groups, nothing, None), groups, rows.origin
+    general, agreeing = points.general.nonzero()[:, 0], Agreeing(points.precedes, n_samples)
     return PartialPoints(points.signs(), points.groups, general, agreeing), groups, rows.origin
 
 

@@ -19,6 +19,7 @@ from torchrank.mixtures.mixture import CRITERIA, Mixture
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import weights_said
+from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import Scores, check_at_least, check_choice, check_count, check_generator
 from torchrank.typing import Array, Criterion, Values
 
@@ -59,6 +60,7 @@ class MixtureFits:
 
 
 @isolated
+@unmapped(SEARCHES)
 @shares_arguments(ARGUMENTS)
 def fit_mixtures(
     make: Callable[[int], Mixture],

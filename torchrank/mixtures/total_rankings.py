@@ -6,6 +6,7 @@ from torchrank.clustering.points import ungrouped, weights_of_new
 from torchrank.kernels.points import Groups, grouped, row_weights
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores
 
@@ -41,8 +42,13 @@ def check_shape(ranks: Tensor, n_items: int) -> None:
 
 def refuse_tied_rows(ranks: Tensor, remedy: str) -> None:
     """Raise ``ValueError`` naming the first row of ``ranks`` (m, n) with ties between ranked items."""
+    on_values(lambda values: _untied(values, remedy), ranks)
+
+
+def _untied(ranks: Tensor, remedy: str) -> Tensor:
     in_order = ranks.sort(dim=-1).values
-    tied = ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(dim=-1)
+    tied = ((in_order[..., 1:] == in_order[..., :-1]) & (in_order[..., 1:] >= 0)).any(dim=-1)
     if bool(tied.any()):
-        row = int(tied.nonzero()[0])
-        raise ValueError(f"X has tied items in row {row}, ranks {ranks[row].tolist()}; {WHY}; {remedy}")
+        place = tuple(int(k) for k in tied.nonzero()[0])
+        raise ValueError(f"X has tied items in row {place[-1]}, ranks {ranks[place].tolist()}; {WHY}; {remedy}")
+    return ranks

@@ -14,6 +14,7 @@ from torchrank.rankings.arrays import Origin, as_array, as_tensor, refuse_masks
 from torchrank.rankings.derivatives import on_values, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.ties import dense_ranks, sortable
+from torchrank.rankings.unmapped import CHECKS, unmapped
 from torchrank.rankings.validate import (
     Scores,
     as_marks,
@@ -33,6 +34,7 @@ TIES = get_args(PositionTies)
 
 
 @isolated
+@unmapped(CHECKS)
 def from_orders(orders: Values[Array], n_items: int | None = None) -> Array:
     """Scores of rankings given as orders: lists of items, most preferred first.
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from torchrank.rankings.arrays import as_tensor
+from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.prepared import Prepared, Rankings
 
 
@@ -29,25 +30,32 @@ def check_n_features(X: object, n_features: int) -> Tensor:
 def check_finite_features(X: Tensor, name: str = "X") -> None:
     """Raise where features ``(N, d)`` have NaN or infinity; compiled graphs and the meta device do without."""
     check_tensor(X, name)
-    if torch.compiler.is_compiling() or X.is_meta or bool(X.isfinite().all()):
-        return
-    row, column = (int(i) for i in (~X.isfinite()).nonzero()[0])
+    if not torch.compiler.is_compiling() and not X.is_meta:
+        on_values(lambda values: _finite(values, name), X)
+
+
+def _finite(X: Tensor, name: str) -> Tensor:
+    if bool(X.isfinite().all()):
+        return X
+    *_, row, column = (int(i) for i in (~X.isfinite()).nonzero()[0])
     raise ValueError(
-        f"{name} has {float(X[row, column])} at row {row}, feature {column}; features must be finite (NaN stands for "
-        "unranked labels only): fill the value in or leave the row out"
+        f"{name} has {float(X[~X.isfinite()][0])} at row {row}, feature {column}; features must be finite (NaN stands "
+        "for unranked labels only): fill the value in or leave the row out"
     )
 
 
 def check_distances(X: Tensor) -> None:
     """Raise where features ``(N, d)`` are not finite, or so large that squared distances would not be."""
-    if not check_tensor(X, "X").is_floating_point() or X.is_meta or torch.compiler.is_compiling():
-        return
+    if check_tensor(X, "X").is_floating_point() and not X.is_meta and not torch.compiler.is_compiling():
+        on_values(_near, X)
+
+
+def _near(X: Tensor) -> Tensor:
     room = X.square().sum(-1) <= torch.finfo(X.dtype).max / 8  # |x - m|^2 is at most 4 times the largest of both
     if bool(room.all()):
-        return
-    check_finite_features(X)
-    row = int((~room).nonzero()[0])
+        return X
+    _finite(X, "X")
     raise ValueError(
-        f"X has features up to {float(X[row].abs().max()):.3g} at row {row}; squared distances overflow in {X.dtype}: "
-        "scale the features first"
+        f"X has features up to {float(X[~room][0].abs().max()):.3g} at row {int((~room).nonzero()[0][-1])}; squared "
+        f"distances overflow in {X.dtype}: scale the features first"
     )

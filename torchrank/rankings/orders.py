@@ -16,7 +16,9 @@ def scores_of_order(
     """Scores n, n - 1, ..., 1 of a total ranking."""
     n = order.shape[-1]
     falling = torch.arange(n, 0, -1, device=order.device).to(dtype).expand(order.shape)
-    return torch.empty(order.shape, dtype=dtype, device=order.device).scatter_(-1, order, falling)
+    return torch.empty(order.shape, dtype=dtype, device=order.device).scatter(
+        -1, order, falling
+    )  # not in place, for vmap
 
 
 def total_scores(scores: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:

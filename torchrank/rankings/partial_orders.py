@@ -11,6 +11,7 @@ from torch import Tensor
 from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import chosen_rows
+from torchrank.rankings.unmapped import SHAPES, unmapped
 from torchrank.rankings.validate import check_count
 
 
@@ -45,6 +46,7 @@ class PartialOrders:
 
 
 @isolated
+@unmapped(SHAPES)
 def from_preferences(preferences: Matrix | Iterable[Any], n_items: int | None = None) -> PartialOrders:
     """Partial orders from comparisons of pairs of items.
 

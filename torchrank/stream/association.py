@@ -23,6 +23,7 @@ from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.pairs import n_pairs
 from torchrank.rankings.sparse import SparseRankings
+from torchrank.rankings.unmapped import MANY, unmapped
 from torchrank.rankings.validate import Scores, check_choice
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.stream.p_values import (
@@ -47,6 +48,7 @@ class AssociationTest(NamedTuple, Generic[Kind]):
 
 
 @isolated
+@unmapped(MANY)
 @shares_arguments(ARGUMENTS, OF_STREAMS)
 def kendall_test(
     X: Scores[Array],

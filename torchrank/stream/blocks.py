@@ -19,6 +19,7 @@ from torchrank.processes import ARGUMENTS as OF_PROCESSES
 from torchrank.processes import Group, rank_of, share_of, together
 from torchrank.rankings.isolation import isolated, isolation
 from torchrank.rankings.missing import Missing
+from torchrank.rankings.unmapped import MANY, unmapped
 from torchrank.rankings.validate import Scores
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.typing import Array, Kind, PairMethod, Variant
@@ -33,6 +34,7 @@ class Block(NamedTuple, Generic[Kind]):
 
 
 @isolated
+@unmapped(MANY)
 @shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_blocks(
     X: Scores[Array],

@@ -20,6 +20,7 @@ from torchrank.processes import ARGUMENTS as OF_PROCESSES
 from torchrank.processes import Group, joined, rank_of, share_of, together
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
+from torchrank.rankings.unmapped import SHAPES, unmapped
 from torchrank.rankings.validate import Scores, check_choice, check_finite, check_number
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.stream.association import CORRECTIONS, Tests
@@ -29,6 +30,7 @@ from torchrank.typing import Alternative, Array, Correction
 
 
 @isolated
+@unmapped(SHAPES)
 @shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_graph(
     X: Scores[Array],

@@ -24,6 +24,7 @@ from torchrank.processes import Group, rank_of, share_of, together
 from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
+from torchrank.rankings.unmapped import MANY, unmapped
 from torchrank.rankings.validate import Scores, check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.stream.nearest import ORDERS, merged_over, nearest
@@ -91,6 +92,7 @@ class Neighbors(Generic[Kind]):
 
 
 @isolated
+@unmapped(MANY)
 @shares_arguments(ARGUMENTS, OF_STREAMS, OF_PROCESSES)
 def kendall_neighbors(
     X: Scores[Array],
