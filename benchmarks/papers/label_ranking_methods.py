@@ -127,6 +127,30 @@ def _naive_kmeans(X: Tensor, Y: Tensor, n: int, seed: int) -> Model:
     return naive_kmeans(X, Y, n, generator=seeded(seed))
 
 
+class Together:
+    """MM-PL of several members, which predict together."""
+
+    def __init__(self, model: MMPL) -> None:
+        self.model = model
+
+    def predict(self, X: Tensor) -> Tensor:
+        return self.model.predict(X, method="mixture")
+
+
+def members(n_clusters: int, n_prototypes: int, metric_weight: float) -> Fit:
+    """Ten members with bootstrap samples of their own: 10,000 updates each below 1,000 rows, 50,000 from 3,000 on."""
+
+    def fit(X: Tensor, Y: Tensor, n: int, seed: int) -> Together:
+        updates = 10_000 if len(X) < 1000 else 20_000 if len(X) < 3000 else 50_000
+        settings = EMSettings(n_updates=updates, metric_weight=metric_weight)
+        sizes = X.shape[1], Y.shape[1], n_clusters, n_prototypes
+        model = MMPL(*sizes, n_members=10, metric="ridge" if metric_weight else "euclidean", dtype=X.dtype)
+        model.fit(X, Y, settings, generator=seeded(seed))
+        return Together(model)
+
+    return fit
+
+
 _CLUSTERERS: dict[str, Fit] = {
     "Km-Mal": _kmeans,
     "Naive-Km": _naive_kmeans,
@@ -157,6 +181,7 @@ FITS: dict[str, Fit] = {
             with_clusters(100, mm_pl(3, EMSettings())),
         ]
     ),
+    "MM-PL of ten members": chosen([members(30, 3, 2.0), members(30, 3, 0.0), members(200, 1, 4.0)]),
     "neighbors": chosen([neighbors(k) for k in (15, 5, 50)]),
     "forest of positions": chosen([forest_of_positions(leaf) for leaf in (5, 1, 20)]),
     "forest of pairs": chosen([forest_of_pairs(leaf) for leaf in (5, 1, 20)]),

@@ -1,5 +1,6 @@
 """Gates of the Plackett-Luce mixture: the probability of a cluster is that of its prototypes."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -12,25 +13,42 @@ class PrototypeMixture(NamedTuple):
     prototypes: Tensor  # (M, d)
     membership: Tensor  # (M,) int64, the cluster of each prototype
     logits: Tensor  # (K, L) logarithms of Plackett-Luce scores
-    sigma: Tensor  # width of the gate
+    sigma: Tensor  # () width of the gate; (B,) of B members, which have equal parts of the prototypes and clusters
 
 
 def log_gates(X: Tensor, mixture: PrototypeMixture) -> Tensor:
     """Log-probabilities ``(N, K)`` of the clusters, equation 21; minus infinity for one without prototypes."""
-    return log_sums(_log_affinities(X, mixture), mixture.membership, len(mixture.logits)).log_softmax(-1)
+    sums = log_sums(_log_affinities(X, mixture), mixture.membership, len(mixture.logits))
+    return _of_members(sums, mixture).log_softmax(-1).flatten(-2) - math.log(mixture.sigma.numel())
 
 
 def prototype_shares(X: Tensor, mixture: PrototypeMixture) -> tuple[Tensor, Tensor]:
-    """Log-probabilities ``(N, K)`` of the clusters, and probabilities ``(N, M)`` of prototypes within their cluster."""
+    """Log-probabilities ``(N, K)`` of the clusters, and probabilities ``(N, M)`` of prototypes within their cluster.
+
+    Of a mixture of one member.
+    """
     near = _log_affinities(X, mixture)
     sums = log_sums(near, mixture.membership, len(mixture.logits))
     return sums.log_softmax(-1), (near - sums[:, mixture.membership]).exp()
 
 
 def _log_affinities(X: Tensor, mixture: PrototypeMixture) -> Tensor:
-    behind = squared_distances(X, mixture.prototypes)
+    behind = _of_members(squared_distances(X, mixture.prototypes), mixture)
     behind = behind - behind.detach().amin(-1, keepdim=True)  # so that one is 0 however small sigma
-    return -behind / 2 / mixture.sigma / mixture.sigma
+    sigma = mixture.sigma.reshape(-1, 1)
+    return (-behind / 2 / sigma / sigma).flatten(-2)
+
+
+def _of_members(values: Tensor, mixture: PrototypeMixture) -> Tensor:
+    """Values ``(N, M)`` of prototypes or clusters by members, ``(N, B, M / B)``."""
+    return values.unflatten(-1, (mixture.sigma.numel(), -1))
+
+
+def nearest_of_members(X: Tensor, mixture: PrototypeMixture) -> Tensor:
+    """Clusters ``(N, B)`` of the nearest prototype of each member."""
+    members = mixture.sigma.numel()
+    parts = zip(mixture.prototypes.chunk(members), mixture.membership.chunk(members), strict=True)
+    return torch.stack([clusters[nearest(X, prototypes)] for prototypes, clusters in parts], -1)
 
 
 def squared_distances(X: Tensor, centers: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import torch
@@ -14,8 +15,11 @@ from torchrank._docs import shares_arguments
 from torchrank.distributions.choices import log_prob
 from torchrank.label_ranking.batched_fit import fit_in_batches
 from torchrank.label_ranking.evidence import MMPLFit
+from torchrank.label_ranking.features import check_features
 from torchrank.label_ranking.fit import fit_mixture
-from torchrank.label_ranking.gates import PrototypeMixture, log_gates, nearest
+from torchrank.label_ranking.gates import PrototypeMixture, log_gates, nearest_of_members
+from torchrank.label_ranking.members import fit_members
+from torchrank.label_ranking.metric import plain_metric, ridge_metric
 from torchrank.label_ranking.rankings import label_choices, untied_label_ranks
 from torchrank.label_ranking.settings import EMSettings
 from torchrank.processes import Group
@@ -28,9 +32,10 @@ from torchrank.rankings.prepared import said_of
 from torchrank.rankings.unmapped import SEARCHES, unmapped
 from torchrank.rankings.validate import check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_BATCHES
-from torchrank.typing import Prediction
+from torchrank.typing import GateMetric, Prediction
 
 PREDICTIONS = get_args(Prediction)
+METRICS = get_args(GateMetric)
 
 
 @isolated
@@ -44,23 +49,35 @@ class MMPL(nn.Module):
     24 of Grbovic, Djuric, Guo and Vucetic, Machine Learning 93 (2013), doi:10.1007/s10994-013-5374-3. The
     log-likelihood of their equation 25 is the sum of :meth:`log_prob`, without the sign printed there.
 
+    Past the paper there may be several members, each with clusters, prototypes and a width of its own, which are one
+    mixture together, and the gate may see the features through a linear map A:
+
+    .. math:: g_k(x) = \frac{1}{B} \sum_{p \in k} w_p(x), \qquad
+              w_p(x) \propto \exp(-\|A^T x - m_p\|^2 / 2\sigma_b^2)
+              \text{ over the prototypes of the member } b \text{ of } k
+
     Train it by any optimizer on ``-model.log_prob(X, Y).mean()``, or by :meth:`fit`, which is expectation-maximization
     and much faster.
 
     Args:
         n_features: d.
         n_labels: L, at least 2.
-        n_clusters: K.
+        n_clusters: K, of each member.
         n_prototypes: prototypes per cluster; all K times as many are one budget, which :meth:`fit` may divide unevenly.
         sigma: width of the gate.
+        n_members: B. :meth:`fit` trains each member on a bootstrap sample of the rows; they predict better together, by
+            ``predict(X, method="mixture")``, than one with as many clusters.
+        metric: "euclidean", for distances of the features; or "ridge", for a map A of the features to themselves and to
+            the votes that a ridge regression predicts of them, which :meth:`fit` finds: irrelevant features count less.
         device: of parameters.
         dtype: of parameters; None means torch's default. In half precision, or after ``.half()``, they are rounded, and
             arithmetic and results are in single precision.
 
     Attributes:
-        prototypes: ``(M, d)`` parameter, M = K times ``n_prototypes``.
-        logits: ``(K, L)`` parameter, logarithms of Plackett-Luce scores; a constant added to a row changes nothing.
-        log_sigma: ``(1,)`` parameter, logarithm of the width.
+        prototypes: ``(M, d)`` parameter, M = B times K times ``n_prototypes``; ``(M, d + L)`` with a metric.
+        logits: ``(B K, L)`` parameter, logarithms of Plackett-Luce scores; a constant added to a row changes nothing.
+        log_sigma: ``(B,)`` parameter, logarithms of the widths.
+        metric: None, or the ``(d, d + L)`` parameter A.
         membership: ``(M,)`` int64 buffer, the cluster of each prototype.
 
     Raises:
@@ -77,25 +94,47 @@ class MMPL(nn.Module):
         n_prototypes: int = 10,
         *,
         sigma: float = 1.0,
+        n_members: int = 1,
+        metric: GateMetric = "euclidean",
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        for name, value in {"n_features": n_features, "n_clusters": n_clusters, "n_prototypes": n_prototypes}.items():
+        counts = {"n_features": n_features, "n_clusters": n_clusters, "n_prototypes": n_prototypes}
+        for name, value in {**counts, "n_members": n_members}.items():
             check_count(value, name, least=1)
         check_count(n_labels, "n_labels", least=2)
+        check_choice(metric, "metric", METRICS)
         kind: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.prototypes = nn.Parameter(torch.randn(n_clusters * n_prototypes, n_features, **kind))
-        self.logits = nn.Parameter(0.1 * torch.randn(n_clusters, n_labels, **kind))
-        self.log_sigma = nn.Parameter(torch.zeros(1, **kind))  # as linalg.precision.one_number
+        seen = n_features if metric == "euclidean" else n_features + n_labels
+        clusters = n_members * n_clusters
+        self.prototypes = nn.Parameter(torch.randn(clusters * n_prototypes, seen, **kind))
+        self.logits = nn.Parameter(0.1 * torch.randn(clusters, n_labels, **kind))
+        self.log_sigma = nn.Parameter(torch.zeros(n_members, **kind))  # as linalg.precision.one_number
+        plain = None if metric == "euclidean" else plain_metric(n_features, n_labels, self.prototypes.detach())
+        self.metric = None if plain is None else nn.Parameter(plain)
         self.sigma = sigma
-        clusters = torch.arange(n_clusters, device=device).repeat_interleave(n_prototypes)
+        clusters = torch.arange(clusters, device=device).repeat_interleave(n_prototypes)
         self.register_buffer("membership", clusters)
 
     @property
+    def n_members(self) -> int:
+        """How many members there are, B."""
+        return len(self.log_sigma)
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are, d."""
+        return (self.prototypes if self.metric is None else self.metric.T).shape[1]
+
+    @property
     def sigma(self) -> Tensor:
-        """Width of the gate, never so small that its square vanishes: the nearest prototype decides long before."""
-        log_sigma = self.log_sigma.reshape(()).to(_computing(self.log_sigma.dtype))
+        """Width of the gate, ``(B,)`` of several members, never so small that its square vanishes.
+
+        The nearest prototype decides long before.
+        """
+        log_sigma = self.log_sigma if self.n_members > 1 else self.log_sigma.reshape(())
+        log_sigma = log_sigma.to(_computing(self.log_sigma.dtype))
         return log_sigma.exp().clamp(min=torch.finfo(log_sigma.dtype).tiny ** 0.25)
 
     @sigma.setter
@@ -144,20 +183,24 @@ class MMPL(nn.Module):
         return self._joint(X, Y, missing).softmax(-1)
 
     def predict_cluster(self, X: Tensor) -> Tensor:
-        """Clusters ``(N,)`` of the nearest prototypes, int64."""
-        return self.membership[nearest(self._check_features(X), self.mixture().prototypes)]
+        """Clusters ``(N,)`` of the nearest prototypes, int64; of several members the most probable clusters."""
+        if self.n_members > 1:
+            return self(X).argmax(-1)
+        return nearest_of_members(self._check_features(X), self.mixture())[:, 0]
 
     def predict(self, X: Tensor, *, method: Prediction = "nearest") -> Tensor:
         """Predicted rankings as scores ``(N, L)``, larger = preferred.
 
         Args:
             X: ``(N, d)`` features.
-            method: "nearest" gives the central ranking of the nearest prototype's cluster, scores L to 1; "mixture"
-                the expected number of labels that each label precedes under the whole mixture.
+            method: "nearest" gives the central ranking of the nearest prototype's cluster, scores L to 1, and their
+                mean over several members; "mixture" the expected number of labels that each label precedes under the
+                whole mixture.
         """
         check_choice(method, "method", PREDICTIONS)
         if method == "nearest":
-            return total_scores(self.logits.detach()).to(self.mixture().logits)[self.predict_cluster(X)]
+            central = total_scores(self.logits.detach()).to(self.mixture().logits)
+            return central[nearest_of_members(self._check_features(X), self.mixture())].mean(-2)
         logits = self.mixture().logits
         beats = torch.sigmoid(logits[:, :, None] - logits[:, None, :]).sum(-1) - 0.5  # not itself
         return self(X).exp() @ beats
@@ -212,13 +255,16 @@ class MMPL(nn.Module):
         """
         if settings is not None and not isinstance(settings, EMSettings):
             raise TypeError(f"settings is {type(settings).__name__}; expected torchrank.EMSettings(...) or None")
-        K, M = len(self.logits), len(self.prototypes)
+        B = self.n_members
+        K, M = len(self.logits) // B, len(self.prototypes) // B
         chosen = EMSettings() if settings is None else settings
         options: dict[str, Any] = {"validation": validation, "generator": generator, "progress": progress}
         batches = as_batches(X)
         if batches is not None:
             if Y is not None:
                 raise ValueError("Y of rows in batches comes with them; pass X=torchrank.Batches((X, Y))")
+            if B > 1 or self.metric is not None:
+                raise ValueError("rows in batches train one member with Euclidean distances; pass all rows at once")
             sizes = self.prototypes.shape[1], self.logits.shape[1]
             options |= {"missing": missing, "checkpoint": checkpoint, "group": group}
             mixture, evidence = fit_in_batches(batches, sizes, K, M, chosen, **options)
@@ -230,12 +276,20 @@ class MMPL(nn.Module):
             self._check_scores(Y)
             X = X.to(_computing(X.dtype)) if X.is_floating_point() else X
             missing = said_of(Y, missing, "interleaving")
-            mixture, evidence = fit_mixture(X, Y, K, M, chosen, missing=missing, **options)
-        self.prototypes.copy_(mixture.prototypes)
-        self.membership.copy_(mixture.membership)
-        self.logits.copy_(mixture.logits)
-        self.sigma = float(mixture.sigma)
+            if self.metric is not None:
+                check_features(X, Y)
+                self.metric.copy_(ridge_metric(X, untied_label_ranks(Y), missing, chosen.metric_weight))
+                X, options["validation"] = X @ self.metric.to(X.dtype), self._mapped(validation)
+            fit = fit_mixture if B == 1 else partial(fit_members, n_members=B)
+            mixture, evidence = fit(X, Y, K, M, settings=chosen, missing=missing, **options)
+        for name in ("prototypes", "membership", "logits"):
+            getattr(self, name).copy_(getattr(mixture, name))
+        self.log_sigma.copy_(mixture.sigma.log().reshape(B))
         return evidence
+
+    def _mapped(self, validation: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor] | None:
+        """Rows that starts are judged by, as the gate sees them."""
+        return None if validation is None else (self._check_features(validation[0]), validation[1])
 
     def mixture(self) -> PrototypeMixture:
         """The parameters as one tuple, with their gradients; in single precision at least."""
@@ -244,9 +298,11 @@ class MMPL(nn.Module):
 
     def extra_repr(self) -> str:
         """Sizes, as ``print`` shows them."""
-        (M, d), (K, L) = self.prototypes.shape, self.logits.shape
-        sigma = "?" if self.log_sigma.is_meta else f"{float(self.sigma.detach()):.3g}"
-        return f"n_features={d}, n_labels={L}, n_clusters={K}, n_prototypes={M // K}, sigma={sigma}"
+        M, (K, L), B = len(self.prototypes), self.logits.shape, self.n_members
+        sigma = "?" if self.log_sigma.is_meta else f"{float(self.sigma.detach().mean()):.3g}"
+        text = f"n_features={self.n_features}, n_labels={L}, n_clusters={K // B}, n_prototypes={M // K}, sigma={sigma}"
+        text += f", n_members={B}" if B > 1 else ""
+        return text if self.metric is None else f"{text}, metric='ridge'"
 
     def _joint(self, X: Tensor, Y: Tensor, missing: Missing) -> Tensor:
         """Log-probabilities ``(N, K)`` of cluster and ranking together."""
@@ -258,12 +314,13 @@ class MMPL(nn.Module):
         return gates + choices
 
     def _check_features(self, X: Tensor) -> Tensor:
-        """The features in a dtype to compute in."""
+        """The features as the gate sees them, in a dtype to compute in."""
         self._check_shape(X)
-        return X.to(_computing(self.prototypes.dtype))
+        X = X.to(_computing(self.prototypes.dtype))
+        return X if self.metric is None else X @ self.metric.to(X.dtype)
 
     def _check_shape(self, X: Tensor) -> None:
-        check_n_features(X, self.prototypes.shape[1])
+        check_n_features(X, self.n_features)
         kind = self.prototypes.dtype
         if torch.promote_types(X.dtype, kind) != kind:
             raise TypeError(f"X has dtype {X.dtype} and the model {kind}; pass X.to({kind}), or model.to({X.dtype})")

@@ -43,6 +43,7 @@ class EMSettings:
         tol: least gain of a pass with ``stop``.
         recenter: at the end, reorder each cluster's scores by the Borda ranking of the rows it wins, and give each
             prototype to the cluster whose central ranking its rows like best.
+        metric_weight: with ``metric="ridge"``, how much differences of predicted votes count beside those of features.
         schedule: "geometric", or "paper" for value * T / (T + updates done) with T = 8 N as in Algorithm 2; then
             ``sigma`` is taken as it is, or as the total variance of the features if None.
 
@@ -65,6 +66,7 @@ class EMSettings:
     stop: EMStop = "never"
     tol: float = 1e-4
     recenter: bool = True
+    metric_weight: float = 2.0
     schedule: EMSchedule = "geometric"
 
     def __post_init__(self) -> None:
@@ -77,7 +79,7 @@ class EMSettings:
             check_count(self.batch_size, "batch_size", least=0)
         for name in ("rate", "rate_end", "sigma_end", "prior"):
             check_positive(getattr(self, name), name)
-        for name in ("score_rate", "tol"):
+        for name in ("score_rate", "tol", "metric_weight"):
             check_finite(getattr(self, name), name, 0)
         if self.sigma is not None and not 0 < self.sigma < math.inf:
             raise ValueError(f"sigma={self.sigma!r} is out of range; it must be positive and finite, or None")
