@@ -16,7 +16,7 @@ from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import PARTIAL
 from torchrank.rankings.validate import check_choice
-from torchrank.typing import PartialWord, Prediction
+from torchrank.typing import GateMetric, PartialWord, Prediction
 
 
 @isolated
@@ -27,8 +27,11 @@ class MMPL(LabelRanker):
     Distances are Euclidean: put a scaler in front where features have different units.
 
     Args:
-        n_clusters: K.
+        n_clusters: K, of each member.
         n_prototypes: prototypes per cluster.
+        n_members: mixtures of bootstrap samples, which are one mixture of B K clusters together; ten predict better
+            than one, with ``prediction="mixture"``, and cost ten times as much.
+        metric: "euclidean", or "ridge", distances also of the votes that a ridge regression predicts.
         settings: of expectation-maximization; None means the defaults of :class:`torchrank.EMSettings`.
         missing: what an unranked label means: "interleaving", nothing; "topk", less preferred than all ranked ones. One
             word for all rows; :meth:`torchrank.MMPL.fit` takes one a row.
@@ -50,6 +53,8 @@ class MMPL(LabelRanker):
         n_clusters: int = 10,
         n_prototypes: int = 10,
         *,
+        n_members: int = 1,
+        metric: GateMetric = "euclidean",
         settings: core.EMSettings | None = None,
         missing: PartialWord = "interleaving",
         prediction: Prediction = "nearest",
@@ -59,6 +64,8 @@ class MMPL(LabelRanker):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_prototypes = n_prototypes
+        self.n_members = n_members
+        self.metric = metric
         self.settings = settings
         self.missing = missing
         self.prediction = prediction
@@ -83,7 +90,8 @@ class MMPL(LabelRanker):
     def _fitted(self, X: Tensor, Y: Tensor, generator: torch.Generator) -> tuple[core.MMPL, Evidence]:
         check_choice(self.prediction, "prediction", PREDICTIONS)
         check_choice(self.missing, "missing", PARTIAL)
-        model = core.MMPL(X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes, dtype=torch.float64)
+        sizes = X.shape[1], Y.shape[1], self.n_clusters, self.n_prototypes
+        model = core.MMPL(*sizes, n_members=self.n_members, metric=self.metric, dtype=torch.float64)
         model = module_on_device(model, self.device)
         options: dict[str, Any] = {"generator": generator, "progress": bool(self.verbose)}
         return model, model.fit(X, Y, self.settings, missing=self.missing, **options)
