@@ -132,7 +132,7 @@ def test_ctrl_c_stops_within_seconds(method, m, n):
         time.sleep(3)  # past the ranking of the rows, into the counting
         assert process.poll() is None, "the work was too short to be interrupted"
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=3)
+        _, errors = process.communicate(timeout=10)  # machines may be busy; alone it is a fraction of one
     finally:
         process.kill()
     assert "KeyboardInterrupt" in errors
