@@ -14,9 +14,11 @@ from torchrank.cpu.agreement_sweep import sweep
 from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles, spans
 
-SWEEP_FROM = 1500  # items from which the sweep is faster; by ``python -m benchmarks.run losses``
+SWEEP_FROM = (
+    3000  # items; the sweep is faster from 1,500 on without AVX-512, with it from 9,000 (`benchmarks.run losses`)
+)
 _NARROW = 2.0**-7  # windows; the sweep is exact to 1e-16 of a sign, of which squares of small ones are too little
-_TILE_PAIRS = 1_000_000  # some milliseconds
+_TILE_PAIRS = 8_000_000  # some milliseconds, less than what a second thread costs
 
 
 def sums_and_slopes(

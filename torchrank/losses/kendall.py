@@ -73,7 +73,7 @@ def kendall_loss(
         in float64 on the CPU; elsewhere float32 predictions are computed in float32, with sums in float64. Derivatives
         of prediction, window and weights are of every mode and order, under ``torch.compile`` the first ones.
 
-        The graph keeps numbers for each item, none for pairs. With uniform noise rows of 1,500 items and more take
+        The graph keeps numbers for each item, none for pairs. With uniform noise rows of 3,000 items and more take
         O(n log n) on the CPU; all else is O(n^2), in blocks of at most 128 MiB. A GPU is not waited for: there, the
         values of window and weights are not looked at.
 
