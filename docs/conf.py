@@ -20,7 +20,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ex
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks are shown with the outputs they are stored with; tests run them
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "jupyter_execute"]
 # Sphinx reads nothing outside its folder, and notebooks lie at the top level, where people look for them.
 _here = Path(__file__).resolve().parent
 _only = shutil.ignore_patterns("*.toml", ".*")
