@@ -6,7 +6,7 @@ import torch
 from scipy.stats import kendalltau, weightedtau
 
 from tests.oracles import losses as oracle
-from torchrank import kendall_gram, kendall_loss, rank, smoothed_kendall_gram
+from torchrank import kendall_gram, kendall_loss, rank, smoothed_kendall_gram, spearman_loss
 
 N, INF = math.nan, math.inf
 RNG = np.random.default_rng(0)
@@ -251,3 +251,9 @@ def test_the_target_has_no_derivative_and_says_so():
     y = T.clone().requires_grad_()
     with pytest.raises(RuntimeError, match="ranks of the target are piecewise constant"):
         kendall_loss(T, y, window=1.0).backward()
+
+
+@pytest.mark.parametrize("loss", [kendall_loss, spearman_loss])
+def test_lists_of_one_item_are_told_of(loss):
+    with pytest.warns(UserWarning, match=r"prediction\[\.\.\., 0\]"):
+        assert float(loss(torch.zeros(4, 3, 1), torch.ones(4, 3, 1), window=1.0)) == 0

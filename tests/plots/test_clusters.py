@@ -156,3 +156,15 @@ def test_weights_are_the_heights_of_bars():
 def test_what_does_not_fit_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_distances_are_refused_and_tests_of_association_taken():
+    X = np.random.default_rng(0).random((8, 10))
+    for distances in (torchrank.kendall_distance(X), 1 - torchrank.kendall_gram(X)):
+        np.fill_diagonal(distances, 0)
+        with pytest.raises(ValueError, match="as distances have"):
+            plot_gram(distances)
+    found = torchrank.kendall_test(X)
+    drawn, same = (plot_gram(K).images[0].get_array() for K in (found, found.statistic))
+    np.testing.assert_array_equal(drawn, same)
+    plot_gram(torchrank.kendall_gram(np.ones((3, 4))))  # rows that tie all: all of it is 0

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.cluster import SpectralClustering
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import torchrank as tr
@@ -125,3 +126,12 @@ def test_neighbors_in_others_do_not_have_the_ranking_itself():
         tr.kendall_neighbors(X, 2, X[:5]).with_self()
     with pytest.raises(ValueError, match="these neighbors are in Y"):
         tr.kendall_neighbors(X, 2, X).with_self()
+
+
+def test_sparse_indices_are_as_narrow_as_scikit_learn_wants():
+    X = np.random.default_rng(0).random((40, 6))
+    for matrix in (tr.kendall_neighbors(X, 3).to_csr(), tr.kendall_graph(X, threshold=0.3)):
+        assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
+    near = tr.kendall_neighbors(X, 5).to_csr()
+    similar = near.maximum(near.T)
+    assert set(SpectralClustering(2, affinity="precomputed").fit_predict(similar.maximum(0))) == {0, 1}

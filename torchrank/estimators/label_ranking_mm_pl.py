@@ -65,7 +65,7 @@ class MMPL(LabelRanker):
         self.n_clusters = n_clusters
         self.n_prototypes = n_prototypes
         self.n_members = n_members
-        self.metric = metric
+        self.metric: GateMetric = metric
         self.settings = settings
         self.missing = missing
         self.prediction = prediction

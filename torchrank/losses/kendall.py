@@ -83,6 +83,9 @@ def kendall_loss(
         TypeError: values that are not real numbers, a mask that is not bool.
         RuntimeError: backward through the target, in which the loss is piecewise constant.
 
+    Warns:
+        UserWarning: lists of one item each, as of a model whose outputs have a last dimension of 1.
+
     Example:
         >>> x = torch.tensor([[2.0, 1.0, 0.5], [0.1, 0.2, 0.0]], requires_grad=True)
         >>> y = torch.tensor([[3.0, 2.0, 1.0], [1.0, 2.0, float("nan")]])

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from torchrank._warnings import warn
 from torchrank.kernels.smoothed import one_window
 from torchrank.ops.checks import positive_window
 from torchrank.ops.rank import as_rankings
@@ -73,6 +74,11 @@ def as_rows(prediction: Scores, target: Scores, mask: Any) -> Rows:
         raise ValueError(
             f"prediction is on {scores.device} and target on {rankings.ranks.device}; move one of them, for example "
             "target.to(prediction.device)"
+        )
+    if scores.shape[-1] == 1 and scores.numel() > 0 and not torch.compiler.is_compiling():
+        warn(
+            f"prediction has shape {tuple(scores.shape)}: lists of one item each, which have no order and loss 0; of a "
+            "model with one output an item pass prediction[..., 0], and one list as prediction[None]"
         )
     counted = None if mask is None else as_mask(mask, scores)
     ranks = rankings.ranks if counted is None else torch.where(counted, rankings.ranks, -1)

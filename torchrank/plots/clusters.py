@@ -32,9 +32,10 @@ def plot_gram(
     """Draw a Gram matrix as a heat map, rows and columns in the order of their clusters.
 
     Args:
-        K: ``(m, m)`` kernel values; NaN is gray. The scale is that of the values off the diagonal, which would leave no
-            contrast to the others. Where these are of both signs, 0 is white, red means positive and blue negative;
-            else lighter means larger. Above 1,000 rankings cells are means of blocks.
+        K: ``(m, m)`` kernel values, or what :func:`torchrank.kendall_test` gives; NaN is gray. The scale is that of the
+            values off the diagonal, which would leave no contrast to the others. Where these are of both signs, 0 is
+            white, red means positive and blue negative; else lighter means larger. Above 1,000 rankings cells are means
+            of blocks.
         labels: ``(m,)`` clusters; lines part them. None is one cluster.
         names: of the m rows, as many as there is room for; a data frame brings its own.
         order: of the rows of a cluster: "given", or "leaves", those of a dendrogram, which is drawn above the matrix:
@@ -47,17 +48,26 @@ def plot_gram(
         The axes.
 
     Raises:
-        ValueError: not a square matrix, no rows, another number of labels or names, an unknown order, or with "leaves"
-            a matrix that is not finite.
+        ValueError: not a square matrix, one of distances, no rows, another number of labels or names, an unknown order,
+            or with "leaves" a matrix that is not finite.
     """
+    K = getattr(K, "statistic", K)
     gram = as_square(K)
     m = len(gram)
+    if m > 1 and not gram.diagonal().any() and (np.nan_to_num(gram) >= 0).all() and gram.any():
+        raise ValueError(
+            "K has a diagonal of 0, as distances have; pass the kernel, for example torchrank.kendall_gram(X), or "
+            "draw distances by matplotlib's imshow"
+        )
     groups = as_groups(labels, m)
     check_choice(order, "order", ("given", "leaves"))
     names = index_of(K) if names is None else names
     words = None if names is None else as_names(names, m, "names", "K has {n} rows")
     if order == "leaves" and not np.isfinite(gram).all():
-        raise ValueError("K has values that are not finite, which have no place in a dendrogram; pass order='given'")
+        raise ValueError(
+            "K has values that are not finite, which have no place in a dendrogram: leave out their rows, such "
+            "as those that tie all items, or pass order='given'"
+        )
     trees = (
         [dendrogram_of(gram, np.flatnonzero(groups.own(code))) for code in range(len(groups.names))]
         if order == "leaves"

@@ -26,6 +26,7 @@ from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.stream.association import CORRECTIONS, Tests
 from torchrank.stream.p_values import ALTERNATIVES
 from torchrank.stream.significant import Significant
+from torchrank.stream.sparse_matrices import narrow
 from torchrank.typing import Alternative, Array, Correction
 
 
@@ -142,4 +143,4 @@ def _symmetric(row: np.ndarray, column: np.ndarray, values: np.ndarray, m: int) 
     ends = np.concatenate([row, column]), np.concatenate([column, row])
     graph = sparse.csr_array((np.concatenate([values, values]), ends), shape=(m, m))
     graph.sort_indices()
-    return graph
+    return narrow(graph)

@@ -28,6 +28,7 @@ from torchrank.rankings.unmapped import MANY, unmapped
 from torchrank.rankings.validate import Scores, check_choice, check_count
 from torchrank.stream.arguments import ARGUMENTS as OF_STREAMS
 from torchrank.stream.nearest import ORDERS, merged_over, nearest
+from torchrank.stream.sparse_matrices import narrow
 from torchrank.typing import Array, Kind, PairMethod, Sign, Variant
 
 
@@ -88,7 +89,7 @@ class Neighbors(Generic[Kind]):
         there = indices >= 0
         starts = np.concatenate([[0], there.sum(1).cumsum()])
         data = np.clip(1 - values[there], 0, None) if distance else values[there]
-        return sparse.csr_array((data, indices[there], starts), shape=(len(indices), self.n_columns))
+        return narrow(sparse.csr_array((data, indices[there], starts), shape=(len(indices), self.n_columns)))
 
 
 @isolated
