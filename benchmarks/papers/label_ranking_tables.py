@@ -28,6 +28,7 @@ from benchmarks.papers.label_ranking_results import Row, add_options, finished, 
 from benchmarks.registry import Recorder
 
 NAME = "label_ranking_tables"
+SLOW = ("forest of positions", "forest of pairs")  # methods that were run on the smaller sets alone
 OURS = "MM-PL"  # names of methods that are MM-PL begin so
 COLUMNS = ("set", "reading", "missing", "method", "repeat")
 Cells = dict[str, dict[str, list[Row]]]  # by method and set: a row for each repeat
@@ -142,8 +143,14 @@ def _lost(method: str, means: dict[str, dict[str, float]], sets: list[str]) -> s
 
 
 def _on_equal_terms(rows: Sequence[Row], reading: str, missing: float) -> str:
-    text = comparison(losses_of(rows, SETS, reading, missing))
+    whole = losses_of(rows, SETS, reading, missing)
+    text = comparison(whole)
     title = f"## On equal terms: {100 * missing:.0f} % missing labels, {reading} reading"
+    cells = {(row["method"], row["set"]) for row in rows if (row["reading"], row["missing"]) == (reading, missing)}
+    some = [name for name in SETS if all((method, name) in cells for method in SLOW)]
+    if text and 0 < len(some) < len(SETS):
+        part = comparison(losses_of(rows, some, reading, missing))
+        text += f"\nOn the {len(some)} sets on which {' and '.join(SLOW)} ran, too:\n\n{part}"
     return text and f"{title}\n\n{text}"
 
 
@@ -163,8 +170,9 @@ def report(folder: Path) -> str:
         "Settings of MM-PL, and K, are chosen among the training rows of each fold: others than the defaults only if "
         "they are better on held-out rows by two standard errors. The defaults of MM-PL were chosen beforehand by "
         "cross-validation within 80 % of the rows of each set, at most 2,500, of which some are test rows here. Ranks "
-        "among the methods that ran on "
-        "all sets. In the inverted reading a vector of ranks is taken for a vector of labels, as the published figures "
+        "among the methods that ran on all sets. MM-PL of ten members chooses among three settings of its own, which "
+        "were found on training rows of the first fold of seven sets: vehicle, segment, heat, authorship, wisconsin, "
+        "spo and dtt. In the inverted reading a vector of ranks is taken for a vector of labels, as published figures "
         f"seem to be; the true reading is the files'. Seconds come from a busy machine: {'; '.join(machines(path))}."
     )
     return "\n".join([title, "", *(part for part in parts if part)])
