@@ -121,19 +121,22 @@ from torchrank.storage import block_folder
 
 torch.set_num_threads(1)
 rank, attempt = os.environ["RANK"], os.environ["TORCHELASTIC_RESTART_COUNT"]
-folder, whole, written = Path(sys.argv[1]), block_folder.write_block, []
+folder, whole, written = Path(sys.argv[1]), block_folder.write_block, 0
 
 def counted(path, values):
-    if (rank, attempt, len(written)) == ("1", "0", 2):
+    global written
+    if (rank, attempt, written) == ("1", "0", 2):
         os._exit(3)
     whole(path, values)
-    written.append(path.name)
-    (folder / f"{attempt}-{rank}.txt").write_text(" ".join(written))
+    written += 1
+    with open(folder / f"{attempt}-{rank}.txt", "a") as log:
+        log.write(path.name + " ")
 
 block_folder.write_block = counted
 X = np.random.default_rng(3).integers(0, 4, (50, 8)).astype(float)
 with started_by_torchrun() as group:
     tr.kendall_gram(X, out=folder / "g.npy", block=10, resume=True, group=group)
+os._exit(0)  # the end of Python may abort a thread of gloo that still holds a tensor, pytorch/pytorch#179291
 """
 
 
@@ -155,4 +158,5 @@ def test_a_process_that_is_killed_is_started_again_and_goes_on(tmp_path):
     before = written.pop("0-0", []) + written.pop("0-1")
     after = [name for names in written.values() for name in names]
     assert len(before) >= 2
-    assert len(before) + len(after) == len({*before, *after}) == 15  # none was computed twice
+    assert len(before) + len(after) == len({*before, *after})  # none was computed twice
+    assert len({*before, *after}) in (14, 15)  # the other process may be ended between writing a block and its name
