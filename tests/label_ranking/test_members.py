@@ -188,6 +188,15 @@ def test_forms():
     )
 
 
+def test_a_fit_that_fails_leaves_the_metric_as_it_was():
+    X, Y = rows(40)
+    model = MMPL(4, 3, 2, 3, metric="ridge", dtype=torch.float64)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    with pytest.raises(ValueError, match="validation Y has 2 columns"):
+        model.fit(X, Y, SETTINGS, validation=(X, Y[:, :2]))
+    assert all(value.equal(before[name]) for name, value in model.state_dict().items())
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

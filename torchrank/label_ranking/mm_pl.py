@@ -259,7 +259,7 @@ class MMPL(nn.Module):
         K, M = len(self.logits) // B, len(self.prototypes) // B
         chosen = EMSettings() if settings is None else settings
         options: dict[str, Any] = {"validation": validation, "generator": generator, "progress": progress}
-        batches = as_batches(X)
+        batches, metric = as_batches(X), None
         if batches is not None:
             if Y is not None:
                 raise ValueError("Y of rows in batches comes with them; pass X=torchrank.Batches((X, Y))")
@@ -278,18 +278,19 @@ class MMPL(nn.Module):
             missing = said_of(Y, missing, "interleaving")
             if self.metric is not None:
                 check_features(X, Y)
-                self.metric.copy_(ridge_metric(X, untied_label_ranks(Y), missing, chosen.metric_weight))
-                X, options["validation"] = X @ self.metric.to(X.dtype), self._mapped(validation)
+                metric = ridge_metric(X, untied_label_ranks(Y), missing, chosen.metric_weight)
+                if validation is not None:
+                    self._check_shape(validation[0])
+                    options["validation"] = validation[0].to(X.dtype) @ metric, validation[1]
+                X = X @ metric
             fit = fit_mixture if B == 1 else partial(fit_members, n_members=B)
             mixture, evidence = fit(X, Y, K, M, settings=chosen, missing=missing, **options)
+        if self.metric is not None and metric is not None:
+            self.metric.copy_(metric)
         for name in ("prototypes", "membership", "logits"):
             getattr(self, name).copy_(getattr(mixture, name))
         self.log_sigma.copy_(mixture.sigma.log().reshape(B))
         return evidence
-
-    def _mapped(self, validation: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor] | None:
-        """Rows that starts are judged by, as the gate sees them."""
-        return None if validation is None else (self._check_features(validation[0]), validation[1])
 
     def mixture(self) -> PrototypeMixture:
         """The parameters as one tuple, with their gradients; in single precision at least."""

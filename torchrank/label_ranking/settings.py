@@ -43,9 +43,9 @@ class EMSettings:
         tol: least gain of a pass with ``stop``.
         recenter: at the end, reorder each cluster's scores by the Borda ranking of the rows it wins, and give each
             prototype to the cluster whose central ranking its rows like best.
-        metric_weight: with ``metric="ridge"``, how much differences of predicted votes count beside those of features.
         schedule: "geometric", or "paper" for value * T / (T + updates done) with T = 8 N as in Algorithm 2; then
             ``sigma`` is taken as it is, or as the total variance of the features if None.
+        metric_weight: with ``metric="ridge"``, how much differences of predicted votes count beside those of features.
 
     Raises:
         ValueError, TypeError: words that are unknown, numbers out of range.
@@ -66,8 +66,8 @@ class EMSettings:
     stop: EMStop = "never"
     tol: float = 1e-4
     recenter: bool = True
-    metric_weight: float = 2.0
     schedule: EMSchedule = "geometric"
+    metric_weight: float = 2.0
 
     def __post_init__(self) -> None:
         for name, legal in (("init", INITS), ("step", STEPS), ("scores", SCORES), ("stop", STOPS)):
