@@ -29,7 +29,7 @@ from benchmarks.gpu.parts import PARTS, Context, Part, Verdict
 from benchmarks.registry import RESULTS
 
 MODULES = (
-    *("rates", "equality", "public", "waits", "graphs", "smoothed", "learners"),
+    *("rates", "equality", "public", "waits", "graphs", "smoothed", "losses", "learners"),
     *("timings", "tiling", "conditional", "sanitizer"),
 )
 LIMIT = 280.0  # seconds for all parts together

@@ -42,6 +42,15 @@ class SmoothedTile(NamedTuple):
     stages: int = 3
 
 
+class AgreementTile(NamedTuple):
+    """One program of the agreement of a row: ``items`` with all others, ``others`` at a time."""
+
+    items: int
+    others: int
+    chunk: int  # others that are added up in single precision
+    warps: int
+
+
 # (architecture, are there few rows, are ranks in half precision)
 SIGNS = {
     (90, False, True): SignTile(128, 128, 32, chunk=1024, warps=8, registers=128),
@@ -73,6 +82,8 @@ SMOOTHED_GRADIENT = {
     100: SmoothedTile(64, 64, 64, chunk=256, warps=4, registers=255, stages=2),
     120: SmoothedTile(64, 64, 32, chunk=256, warps=4, registers=255, stages=2),
 }
+
+AGREEMENT = AgreementTile(32, 32, chunk=512, warps=4)  # of every card; measured on none
 
 # Up to how many items each tile serves, by architecture; the last one serves all beyond.
 _INVERSIONS = (

@@ -68,7 +68,7 @@ from torchrank.label_ranking import (
     rank_clustering_tree,
     rank_tree,
 )
-from torchrank.losses import KendallLoss, kendall_loss, soft_rank, soft_top_k, spearman_loss
+from torchrank.losses import KendallLoss, WindowSchedule, kendall_loss, soft_rank, soft_top_k, spearman_loss
 from torchrank.mixtures import KernelGaussianMixture, KernelMallowsMixture, MallowsMixture, fit_mixtures
 from torchrank.ops.rank import rank
 from torchrank.rankings import (
@@ -116,6 +116,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "SmoothedKendallKernel",
     "SparseRankings",
     "TopScoringPairs",
+    "WindowSchedule",
     "__version__",
     "borda",
     "center_gram",

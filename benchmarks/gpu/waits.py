@@ -63,6 +63,7 @@ CALLS = (
     Call("smoothed_features", lambda X, Y, window: torchrank.smoothed_features(X, window=window), 2, one_side=True),
     Call("kendall_features", _of_rows(torchrank.kendall_features), 1, one_side=True),
     Call("spearman_gram", lambda X, Y, _: torchrank.spearman_gram(X, Y), 2),
+    Call("kendall_loss", lambda X, Y, _: torchrank.kendall_loss(X, X.flip(-1), window=0.5), 1, one_side=True),
     Call("borda", _of_rows(torchrank.borda), 1, one_side=True),
     Call("copeland", _of_rows(torchrank.copeland), 1, one_side=True),
     Call("center_gram", lambda X, Y, _: torchrank.center_gram(X @ X.mT), 1, one_side=True),

@@ -124,7 +124,7 @@ def test_bad_input_is_named():
     X = np.eye(4)
     with pytest.raises(ValueError, match="center='mean'"):
         RankingKMeans(2, center="mean")
-    with pytest.raises(ValueError, match="missing='topk'"):
+    with pytest.raises(ValueError, match=r"missing='topk' is not for central rankings.*KernelKMeans\(2"):
         RankingKMeans(2, missing="topk")
     with pytest.raises(ValueError, match="call fit first"):
         RankingKMeans(2).predict(X)

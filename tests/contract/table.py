@@ -717,6 +717,7 @@ EXEMPT = {
     "Neighbors": _RESULT,
     "AssociationTest": _RESULT,
     "Block": _RESULT,
+    "WindowSchedule": _ARGUMENTS,
     "__version__": "a word",
     "Batches": _ARGUMENTS,
     "EMSettings": _ARGUMENTS,

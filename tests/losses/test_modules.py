@@ -4,8 +4,7 @@ import math
 import pytest
 import torch
 
-from torchrank import KendallLoss, kendall_loss
-from torchrank.losses import WindowSchedule
+from torchrank import KendallLoss, WindowSchedule, kendall_loss
 
 G = torch.Generator().manual_seed(0)
 X, Y = torch.randn(6, 8, generator=G, dtype=torch.float64), torch.rand(6, 8, generator=G)

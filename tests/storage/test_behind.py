@@ -1,6 +1,7 @@
 """Writing on another thread while the next thing is made."""
 
 import threading
+import time
 
 import pytest
 
@@ -16,7 +17,7 @@ def test_things_are_written_in_order_and_two_are_there_at_most():
             made.append(k)
             yield k
 
-    def write(item):
+    def write(item, late):
         assert threading.current_thread() is not threading.main_thread()
         written.append(item)
 
@@ -37,7 +38,7 @@ def test_an_error_of_the_writer_is_raised(error, last):
             asked.append(k)
             yield k
 
-    def write(item):
+    def write(item, late):
         if item == (4 if last else 1):
             raise error("no room")
 
@@ -55,5 +56,16 @@ def test_what_was_made_before_an_error_is_written():
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
-        write_behind(items(), written.append)
+        write_behind(items(), lambda item, late: written.append(item))
     assert written == [0, 1]
+
+
+def test_an_item_is_late_if_it_waited_for_the_one_before():
+    late = []
+
+    def write(item, waited):
+        late.append(waited)
+        time.sleep(0.1)
+
+    write_behind(range(4), write)
+    assert late == [False, True, True, True]

@@ -11,13 +11,15 @@ import torch
 
 import torchrank as tr
 from tests.interruptions import Killed
-from tests.storage.cases import MATRICES, REMOVALS, X, Y, goes_on_after, goes_on_after_signals, killed_at
-from torchrank.storage import block_folder, files, forms
+from tests.storage.cases import MATRICES, X, Y, goes_on_after, goes_on_after_signals, keep, killed_at
+from torchrank.storage import block_folder, files, forms, rows
 
 
+@pytest.mark.parametrize("way", ["files", "rows"])
 @pytest.mark.parametrize("block", [5, 37, None])
 @pytest.mark.parametrize("name", MATRICES)
-def test_it_is_the_matrix_of_one_call(tmp_path, name, block):
+def test_it_is_the_matrix_of_one_call(tmp_path, monkeypatch, name, block, way):
+    keep(monkeypatch, way)
     expected = np.asarray(MATRICES[name]())
     found = MATRICES[name](out=tmp_path / "g.npy", block=block)
     assert isinstance(found, np.memmap)
@@ -31,26 +33,37 @@ def test_it_is_the_matrix_of_one_call(tmp_path, name, block):
 
 
 PLACES = [  # before anything is written, before a rename, after one, and so on while the whole matrix is made
-    *[(files, "write_whole", call) for call in (1, 2, 5, 10)],
-    *[(os, "replace", call) for call in (1, 2, 5, 11, 12, 13)],
-    *[(os, "fsync", call) for call in (1, 4, 8, 21, 22, 23, 25)],
-    (files, "sync_folder", 3),
-    (block_folder, "write_block", 4),
-    (block_folder, "read_block", 3),
-    (block_folder, "remove", 1),
-    *[(block_folder.BlockFolder, "_fill", call) for call in (1, 5, 10)],
-    (forms, "_reserve", 1),
-    (block_folder, "write_whole", 1),
-    (block_folder, "write_whole", 2),
-    (block_folder, "sync_folder", 1),
-    (block_folder, "sync_folder", 2),
-    *[(block_folder, "remove", call) for call in REMOVALS],
-    (forms.np, "load", 1),
+    *[("files", files, "write_whole", call) for call in (1, 2, 5, 10)],
+    *[("files", os, "replace", call) for call in (1, 2, 5, 11, 12, 13)],
+    *[("files", os, "fsync", call) for call in (1, 4, 8, 21, 22, 23, 25)],
+    ("files", files, "sync_folder", 3),
+    ("files", block_folder, "write_block", 4),
+    ("files", block_folder, "read_block", 3),
+    *[("files", block_folder.BlockFolder, "_fill", call) for call in (1, 5, 10)],
+    *[("files", rows.RowMarks, name, call) for name in ("add", "_add") for call in (1, 2, 4)],
+    *[("rows", os, "replace", call) for call in (1, 2, 3, 5, 6)],
+    *[("rows", os, "fsync", call) for call in (1, 3, 4, 9, 11, 13)],
+    *[("rows", block_folder.BlockFolder, "_fill", call) for call in (1, 5, 10)],
+    *[("rows", rows.RowMarks, name, call) for name in ("add", "_add") for call in (1, 2, 4)],
+    *[("rows", forms.NumpyFile, "flush", call) for call in (1, 2, 4)],
+    *[("rows", rows, "write_whole", call) for call in (1, 3)],
+    *[("as it comes", rows, "write_whole", call) for call in (1, 3)],
+    ("as it comes", block_folder, "remove", 1),
+    ("as it comes", forms, "_reserve", 1),
+    ("as it comes", block_folder, "write_whole", 1),
+    ("as it comes", block_folder, "write_whole", 2),
+    ("as it comes", block_folder, "sync_folder", 1),
+    ("as it comes", block_folder, "sync_folder", 2),
+    *[("rows", block_folder, "remove", call) for call in (1, 2, 4, 5, 6, 7)],
+    ("as it comes", forms.np, "load", 1),
 ]
 
 
-@pytest.mark.parametrize(("target", "name", "call"), PLACES, ids=[f"{name}-{call}" for _, name, call in PLACES])
-def test_killed_anywhere_it_goes_on(tmp_path, monkeypatch, target, name, call):
+@pytest.mark.parametrize(
+    ("way", "target", "name", "call"), PLACES, ids=[f"{way}-{name}-{call}" for way, _, name, call in PLACES]
+)
+def test_killed_anywhere_it_goes_on(tmp_path, monkeypatch, way, target, name, call):
+    keep(monkeypatch, way)
     goes_on_after(monkeypatch, tmp_path / "g.npy", target, name, call)
 
 
@@ -67,7 +80,7 @@ def test_killed_again_while_earlier_blocks_are_read(tmp_path, monkeypatch, call)
 
 def test_a_process_that_is_killed(tmp_path):
     """By a signal, at a moment that nobody chose."""
-    moments = [lambda n=n: len([*tmp_path.glob("*.blocks/*.block")]) >= n for n in (1, 30, 120)]
+    moments = [lambda n=n: len([*tmp_path.glob("*.blocks/*.row")]) >= n for n in (1, 4, 15)]
     goes_on_after_signals(tmp_path / "g.npy", moments)
 
 
@@ -75,6 +88,8 @@ def interrupted(tmp_path, call=MATRICES["kernel"]):
     """Blocks of a run that ended before its last one."""
     path = tmp_path / "g.npy"
     with pytest.MonkeyPatch.context() as patched:
+        keep(patched, "files")
+        patched.setattr(rows.RowMarks, "add", lambda *_: None)
         killed_at(patched, block_folder, "write_block", 8)
         with pytest.raises(Killed):
             call(out=path, block=10)
@@ -133,7 +148,7 @@ def test_a_finished_matrix_is_known_again(tmp_path, name, monkeypatch):
     with pytest.raises(FileExistsError, match="is there already"):
         tr.kendall_gram(X[::-1].copy(), out=path, block=10, resume=True)
     with monkeypatch.context() as patched:
-        patched.setattr(block_folder, "write_block", None)
+        patched.setattr(block_folder.BlockFolder, "write", None)
         np.testing.assert_array_equal(MATRICES["kernel"](out=path, block=10, resume=True)[:], tr.kendall_gram(X))
     os.utime(path if path.is_file() else path / "zarr.json", (1, 1))  # as if somebody had written it
     with pytest.raises(FileExistsError, match="is there already"):
@@ -205,8 +220,10 @@ def test_nothing_is_overwritten(tmp_path):
             MATRICES["kernel"](out=tmp_path / "other.npy", resume=resume)
 
 
+@pytest.mark.parametrize("way", ["files", "rows"])
 @pytest.mark.parametrize(("name", "call"), [("fsync", 1), ("fsync", 7), ("posix_fallocate", 1)])
-def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, name, call):
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, name, call, way):
+    keep(monkeypatch, way)
     if not hasattr(os, name):
         pytest.skip(f"this system has no {name}")
     original, calls = getattr(os, name), []

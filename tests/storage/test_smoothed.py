@@ -8,7 +8,7 @@ import torch
 
 import torchrank as tr
 from tests.interruptions import Killed
-from tests.storage.cases import killed_at
+from tests.storage.cases import keep, killed_at
 from torchrank.storage import block_folder, files
 
 RNG = np.random.default_rng(0)
@@ -73,6 +73,7 @@ def test_killed_and_resumed_it_has_the_bits_of_one_run(tmp_path, monkeypatch, fo
     block = 3 if name == "two sides" else 10
     expected = np.asarray(MATRICES[name](out=tmp_path / f"whole.{form}", block=block)[:])
     with monkeypatch.context() as patched:
+        keep(patched, "files")
         killed_at(patched, target, place, call)
         with pytest.raises(Killed):
             MATRICES[name](out=tmp_path / f"g.{form}", block=block)
@@ -82,6 +83,7 @@ def test_killed_and_resumed_it_has_the_bits_of_one_run(tmp_path, monkeypatch, fo
 
 def interrupted(tmp_path, call):
     with pytest.MonkeyPatch.context() as patched:
+        keep(patched, "files")
         killed_at(patched, block_folder, "write_block", 5)
         with pytest.raises(Killed):
             call(out=tmp_path / "g.npy")

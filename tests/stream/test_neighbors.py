@@ -8,6 +8,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import torchrank as tr
+from torchrank.datasets import RankingData
 from torchrank.stream import nearest as room
 
 RNG = np.random.default_rng(1)
@@ -135,3 +136,30 @@ def test_sparse_indices_are_as_narrow_as_scikit_learn_wants():
     near = tr.kendall_neighbors(X, 5).to_csr()
     similar = near.maximum(near.T)
     assert set(SpectralClustering(2, affinity="precomputed").fit_predict(similar.maximum(0))) == {0, 1}
+
+
+def test_frames_of_neighbors_have_the_names_of_both_sides():
+    names, others = [f"user {row}" for row in range(40)], list("abcdefg")
+    X = pd.DataFrame(FEW_TIES, index=names)
+    found = tr.kendall_neighbors(X, 2)
+    for wanted in (found, found.with_self()):
+        frame = wanted.to_frame()
+        assert list(frame.columns) == ["ranking", "neighbor", "value"]
+        assert list(frame.ranking) == [name for name, row in zip(names, wanted.indices, strict=True) for _ in row]
+        assert list(frame.neighbor) == [names[row] for row in wanted.indices.ravel()]
+        np.testing.assert_array_equal(frame.value, wanted.values.ravel())
+    frame = tr.kendall_neighbors(X, 3, pd.DataFrame(FEW_TIES[:7], index=others)).to_frame()
+    assert set(frame.ranking) == set(names)
+    assert frame[frame.ranking == "user 4"].neighbor.iloc[0] == "e"
+    data = RankingData(FEW_TIES, tuple("abcdefghijkl"), np.ones(40), rankers=tuple(names))
+    assert tr.kendall_neighbors(data, 2).to_frame().equals(found.to_frame())
+
+
+def test_frames_of_neighbors_without_names_count_and_leave_out_what_is_none():
+    found = tr.kendall_neighbors(torch.from_numpy(PARTIAL), 39, missing="pairwise", min_common=5)
+    frame = found.to_frame()
+    there = found.indices.numpy() >= 0
+    assert 0 < len(frame) == there.sum() < there.size
+    np.testing.assert_array_equal(frame.ranking, there.nonzero()[0])
+    np.testing.assert_array_equal(frame.neighbor, found.indices.numpy()[there])
+    np.testing.assert_array_equal(frame.value, found.values.numpy()[there])

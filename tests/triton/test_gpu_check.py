@@ -19,6 +19,7 @@ def test_the_gpu_check_goes_to_its_end_in_rehearsal(tmp_path):
         "graphs",
         "smoothed errors",
         "smoothed times",
+        "losses",
         "learners",
         "targets",
         "crossover",

@@ -31,6 +31,7 @@ from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group
 from torchrank.rankings.batches import Batched, as_batches, refuse_weights, refuse_without_batches
 from torchrank.rankings.isolation import isolated
+from torchrank.rankings.missing import MISSING
 from torchrank.rankings.orders import total_scores
 from torchrank.rankings.pairs import discordant_with_centers, pair_signs, ranks_of_signs
 from torchrank.rankings.prepared import Rankings, weights_said
@@ -94,6 +95,11 @@ class RankingKMeans(GrowingBuffers, nn.Module):
         super().__init__()
         check_clustering(n_clusters, init, n_init, max_iter)
         check_choice(center, "center", CENTERS)
+        if missing in MISSING and missing not in _LEGAL:
+            raise ValueError(
+                f"missing={missing!r} is not for central rankings; choose 'raise' or 'pairwise', or cluster by "
+                f"KernelKMeans({n_clusters!r}, kernel=KendallKernel(missing={missing!r}))"
+            )
         if missing is not None:
             check_choice(missing, "missing", _LEGAL)
         self.n_clusters = n_clusters

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.kernels.block_stream import BlockStream
+from torchrank.kernels.block_stream import BlockStream, Part
 from torchrank.kernels.plan import plan_of
 from torchrank.processes import Group, rank_of, refuse_different, share_of, together, told
 from torchrank.rankings.arrays import Matrix, to_numpy
@@ -87,29 +87,33 @@ def _into_file(
         stream = prepare()
         plan = plan_of(stream) | {"dtype": to_numpy(torch.empty(0, dtype=stream.dtype)).dtype.str}
     refuse_different(plan | {"resume": bool(resume)}, group)
-    folder = _folder(path, plan, resume=bool(resume), group=group)
     parts = stream.parts()
-    if not told(folder.done, group)[0]:
+    folder = _folder(path, plan, parts, resume=bool(resume), group=group)
+    try:
+        if not told(folder.done, group)[0]:
+            with together(group):
+                missing = folder.missing(share_of(parts, group))
+                blocks = stream.run(title, progress and rank_of(group) == 0, missing)
+                write_behind(blocks, lambda found, late: folder.write(found[0], to_numpy(found[1][0]), late))
         with together(group):
-            missing = folder.missing(share_of(parts, group))
-            blocks = stream.run(title, progress and rank_of(group) == 0, missing)
-            write_behind(blocks, lambda found: folder.write(found[0], to_numpy(found[1][0])))
-    with together(group):
-        if rank_of(group) == 0:
-            folder.finish(parts)
+            if rank_of(group) == 0:
+                folder.finish()
+    finally:
+        folder.close()
     with together(group):
         return folder.read()
 
 
-def _folder(path: Path, plan: dict[str, Any], *, resume: bool, group: Group) -> BlockFolder:
+def _folder(path: Path, plan: dict[str, Any], parts: list[Part], *, resume: bool, group: Group) -> BlockFolder:
     """The folder of a matrix, made or found by the first process of a group and then found by the others."""
     folder: Any = None
+    alone = group is None
     with together(group):
         if rank_of(group) == 0:
-            folder = BlockFolder(path, plan, resume=resume)
+            folder = BlockFolder(path, plan, parts, alone=alone, resume=resume)
     with together(group):
         if folder is None:
-            folder = BlockFolder(path, plan, resume=True, create=False)
+            folder = BlockFolder(path, plan, parts, alone=alone, resume=True, create=False)
     return folder
 
 

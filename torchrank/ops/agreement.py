@@ -1,9 +1,11 @@
 """The op of agreement between scores with jitters and hard rankings, row by row."""
 
+from importlib.util import find_spec
+
 import torch
 from torch import Tensor
 
-from torchrank.ops.engines import why_missing
+from torchrank.ops.engines import warn_once, why_missing, why_unsuited
 from torchrank.ops.reference import agreement as reference
 from torchrank.ops.registration import implement, vmap_as_batch
 
@@ -36,8 +38,9 @@ def agreement(
         scheme: what weights mean, one of :data:`torchrank.ops.reference.agreement.SCHEMES`.
         workspace: bytes to use at most beside inputs and outputs.
 
-    No device is waited for. On the CPU uniform noise has a compiled engine, which computes in float64; all else is
-    plain torch, in the dtype of ``x`` with sums in float64. Differentiable in ``x``, ``weights`` and ``window``.
+    No device is waited for. On the CPU uniform noise has a compiled engine, which computes in float64. On CUDA float32
+    scores have a Triton kernel, for both noises. Weights of pairs and all else are plain torch, in the dtype of ``x``
+    with sums in float64. Differentiable in ``x``, ``weights`` and ``window``.
     """
     from torchrank.ops.agreement_autograd import Agreement  # it builds on the op, which is defined here
     from torchrank.rankings.derivatives import needs_derivative
@@ -69,6 +72,30 @@ def _on_cpu(
     return sums, of_x.to(x.dtype), of_window
 
 
+def _on_cuda(
+    x: Tensor, ranks: Tensor, weights: Tensor | None, window: Tensor, noise: str, scheme: str, workspace: int,
+    slopes: bool,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    if not _fused(x, scheme):
+        return _on_any_device(x, ranks, weights, window, noise, scheme, workspace, slopes)
+    from kernels_triton.agreement import launch
+
+    return launch(x, ranks, weights, window, noise=noise, scheme=scheme, slopes=slopes)
+
+
+def _fused(x: Tensor, scheme: str) -> bool:
+    """Whether the Triton kernel computes this."""
+    if why_missing("cuda"):
+        return False
+    reason = why_unsuited(x.device)
+    if reason:
+        warn_once(x.device, reason)
+        return False
+    from kernels_triton.agreement import suits
+
+    return suits(x, scheme)
+
+
 @torch.library.register_fake("torchrank::agreement")
 def _fake(
     x: Tensor, ranks: Tensor, weights: Tensor | None, window: Tensor, noise: str, scheme: str, workspace: int,
@@ -98,4 +125,6 @@ implement("agreement_of_weights", "default", _of_weights)
 vmap_as_batch("agreement_of_weights", axis=0)
 implement("agreement", "default", _on_any_device)
 implement("agreement", "cpu", _on_cpu)
+if find_spec("triton") is not None:
+    implement("agreement", "cuda", _on_cuda)
 vmap_as_batch("agreement", axis=0)

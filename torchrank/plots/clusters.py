@@ -40,7 +40,8 @@ def plot_gram(
         names: of the m rows, as many as there is room for; a data frame brings its own.
         order: of the rows of a cluster: "given", or "leaves", those of a dendrogram, which is drawn above the matrix:
             average linkage of the distances between feature vectors, with the order of leaves in which neighbors are
-            most alike (Bar-Joseph, Gifford and Jaakkola, Bioinformatics 17, 2001, by SciPy).
+            most alike (Bar-Joseph, Gifford and Jaakkola, Bioinformatics 17, 2001, by SciPy). Heights of joins begin a
+            little below the lowest one, not at 0.
         rows: what they are, such as "samples", for the label of the axis.
         ax: axes to draw into.
 
@@ -144,15 +145,20 @@ def dendrogram_of(gram: np.ndarray, own: np.ndarray) -> Tree:
 
 
 def _draw_trees(ax: "Axes", trees: list[Tree], ends: np.ndarray) -> None:
-    """Dendrograms of the clusters above the matrix, in one scale of heights."""
+    """Dendrograms of the clusters above the matrix, in one scale of heights that begins below the lowest join.
+
+    Rows of many columns are nearly as far from one another as any: from 0 on, all joins would be at one height.
+    """
     from matplotlib.collections import LineCollection
 
     above = ax.inset_axes((0.0, 1.01, 1.0, 0.14), sharex=ax)
-    top = max((float(tree.lines[..., 1].max(initial=0)) for tree in trees), default=0.0) or 1.0
+    heights = np.concatenate([tree.lines[:, 1, 1] for tree in trees])
+    low, top = float(heights.min(initial=np.inf)), float(heights.max(initial=0.0)) or 1.0
+    bottom = max(0.0, low - (top - low) / 3) if low < top else 0.0
     starts = np.append(0, ends[:-1])
     lines = np.concatenate([tree.lines + np.array([start, 0]) for tree, start in zip(trees, starts, strict=True)])
     above.add_collection(LineCollection(list(lines), colors="0.3", linewidths=0.7))
-    above.set_ylim(0, 1.05 * top)
+    above.set_ylim(bottom, top + (top - bottom) / 20)
     above.set_axis_off()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_WRITTEN = 12  # items for which shares are written into the cells
 _WIDEST = 18.0  # inches of a figure with several panels
-_SMALLEST, _LARGEST = 4.5, 7.0  # points of the numbers in cells
+_SMALLEST, _LARGEST = 5.0, 8.0  # points of the numbers in cells
 
 
 class _Shares(NamedTuple):

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from torchrank.storage.files import explained, read_block, sync_all, sync_folder, write_block, write_whole
 from torchrank.storage.forms import Layout, form_of, remove
+from torchrank.storage.rows import RowMarks
 
-FORMAT = 2  # of the folder
+FORMAT = 3  # of the folder
 _PLAN, _DONE = "plan.json", "matrix.done"
-_OURS = ("*.block", ".*.block.*", "matrix.*", ".matrix.*", _PLAN, f".{_PLAN}.*")  # what there may be in the folder
+_OURS = ("*.block", ".*.block.*", "*.row", ".*.row.*", "matrix.*", ".matrix.*", _PLAN, f".{_PLAN}.*")  # in the folder
 
 
 class Part(Protocol):
@@ -39,11 +41,14 @@ class Part(Protocol):
 class BlockFolder:
     """Blocks of a matrix that is to become ``target``, a file or a folder, in the folder ``target`` + ".blocks".
 
-    The plan says which matrix it is: its shape, blocks, arguments, and a digest of the input. A block is written aside,
-    flushed to disk and renamed, with a checksum, so it is there whole or not at all. The process that made the folder
-    fills the matrix with it at once, aside; blocks of other processes and of earlier runs are read when all are there.
-    Then the matrix is flushed and renamed, and the folder goes. A matrix that a killed run left is begun anew: only
-    blocks are trusted.
+    The plan says which matrix it is: its shape, blocks, arguments, and a digest of the input. A block is written to a
+    file of its own, aside, flushed to disk and renamed, with a checksum: it is there whole or not at all. The process
+    that made the folder fills the matrix with it at once, aside; blocks of other processes and of earlier runs are read
+    when all are there. Then the matrix is flushed and renamed, and the folder goes.
+
+    A process alone flushes each row of blocks of a file for NumPy as soon as it is whole, and marks it with a checksum.
+    Where blocks come faster than the disk takes them, it leaves out the files of their own: they are safe with their
+    row, and nothing is written twice. Of a matrix that a killed run left only marked rows are trusted.
 
     A folder is renamed as a file is, and everything in it is flushed before. Then there is a mark in the folder of
     blocks, by which the target of a run that was killed there is told from one that somebody else made. What is left in
@@ -53,6 +58,8 @@ class BlockFolder:
     Args:
         target: where the matrix is to be; the end of its name is a key of :data:`torchrank.storage.forms.FORMS`.
         plan: what it is, of which JSON can be made, with "shape", "dtype" and "block".
+        parts: all its blocks, row by row.
+        alone: whether this process writes all blocks.
         resume: whether to go on with what an earlier run left.
         create: whether to make the folder where there is none, and the matrix; of several processes that share it one
             does.
@@ -65,14 +72,28 @@ class BlockFolder:
         ImportError: a package is missing that writes the matrix.
     """
 
-    def __init__(self, target: Path, plan: dict[str, Any], *, resume: bool, create: bool = True) -> None:
-        self._form = form_of(target)
+    def __init__(
+        self,
+        target: Path,
+        plan: dict[str, Any],
+        parts: Iterable[Part],
+        *,
+        alone: bool,
+        resume: bool,
+        create: bool = True,
+    ) -> None:
+        self._form: Any = form_of(target)
         self._form.check()
+        self.target, self.folder = target, target.with_name(target.name + ".blocks")
+        self._record = target.with_name(target.name + ".json")
         self._matrix: Any = None  # that is filled
         self._filled: set[Path] = set()  # blocks that it has
         self._fills = create
-        self.target, self.folder = target, target.with_name(target.name + ".blocks")
-        self._record = target.with_name(target.name + ".json")
+        self._rows = [list(row) for _, row in groupby(parts, lambda part: part.rows.start)]  # that are not whole yet
+        self._marks = RowMarks(self.folder, self._form) if self._form.by_rows else None
+        self._marked: set[int] = set()  # rows of an earlier run, by their starts
+        self._marks_rows = alone and self._marks is not None
+        self._outstanding: set[Path] = set()  # blocks that are to be written
         self.plan = json.loads(json.dumps({"format": FORMAT, **plan}))
         self.shape, self.dtype = tuple(plan["shape"]), np.dtype(plan["dtype"])
         self._finished = resume and self._is_recorded()
@@ -116,26 +137,35 @@ class BlockFolder:
 
     def missing(self, parts: Iterable[Any]) -> list[Any]:
         """The blocks that are not there whole; a damaged one is taken away."""
+        self._marked = self._rows_there()
         found = []
         for part in parts:
+            if part.rows.start in self._marked:
+                continue
             path, shape = self._path(part), _shape(part)
             if read_block(path, shape, self.dtype) is None:
                 path.unlink(missing_ok=True)
                 found.append(part)
+        self._outstanding = {self._path(part) for part in found}
         return found
 
-    def write(self, part: Part, values: np.ndarray) -> None:
-        """Put a block on disk.
+    def write(self, part: Part, values: np.ndarray, late: bool = False) -> None:
+        """Put a block on disk; ``late`` is one that waited for another to be written.
 
         Raises:
             OSError: the disk is full; nothing that was there is lost.
         """
         values = values.astype(self.dtype, copy=False)
-        write_block(self._path(part), values)
+        path = self._path(part)
+        if not (self._marks_rows and self._is_safe_soon(path, late)):
+            write_block(path, values)
         if self._fills:
             self._fill(part, values)
+        self._outstanding.discard(path)
+        if self._marks_rows:
+            self._complete_rows()
 
-    def finish(self, parts: Iterable[Part]) -> None:
+    def finish(self) -> None:
         """Make the matrix of all blocks, and remove the folder.
 
         Raises:
@@ -143,7 +173,7 @@ class BlockFolder:
             RuntimeError: a block is not there, or damaged.
         """
         if not self.done:
-            self._join(parts)
+            self._join()
         if not self._finished:
             text = json.dumps({"plan": self.plan, "file": self._stamp()}, indent=1, sort_keys=True).encode()
             write_whole(self._record, lambda file: file.write(text))
@@ -153,17 +183,20 @@ class BlockFolder:
                 self.folder.rmdir()
         sync_folder(self.target.parent)
 
+    def close(self) -> None:
+        """End what is being written."""
+        if self._marks is not None:
+            self._marks.close()
+
     def read(self) -> Any:
         """The finished matrix, an array that reads it from the disk."""
         return self._form.load(self.target)
 
-    def _join(self, parts: Iterable[Part]) -> None:
-        for part in parts:
-            if self._path(part) not in self._filled:
-                values = read_block(self._path(part), _shape(part), self.dtype)
-                if values is None:
-                    raise RuntimeError(f"{self._path(part)} is damaged; call again with resume=True")
-                self._fill(part, values)
+    def _join(self) -> None:
+        self._outstanding = set()
+        self._complete_rows()
+        if self._marks is not None:
+            self._marks.wait()
         with self._making() as aside:
             if isinstance(self._matrix, np.memmap):
                 self._matrix.flush()  # which flushing the file does not do on every system
@@ -173,27 +206,73 @@ class BlockFolder:
         os.replace(aside, self.target)
         sync_folder(self.target.parent)
 
+    def _complete_rows(self) -> None:
+        """Fill the next rows with what is on disk, up to one with a block that is to be written, and mark them."""
+        while self._rows and not any(self._path(part) in self._outstanding for part in self._rows[0]):
+            row = self._rows.pop(0)
+            for part in row:
+                if self._path(part) not in self._filled:
+                    self._fill(part, self._kept(part))
+            rows = row[0].rows
+            if self._marks is not None and rows.start not in self._marked:
+                self._marks.add(self._matrix, rows, [self._path(part) for part in row])
+
+    def _kept(self, part: Part) -> np.ndarray:
+        """A block that an earlier run or another process wrote."""
+        if part.rows.start in self._marked:
+            with self._making():
+                return np.asarray(self._matrix[part.rows, part.columns])
+        values = read_block(self._path(part), _shape(part), self.dtype)
+        if values is None:
+            raise RuntimeError(f"{self._path(part)} is damaged; call again with resume=True")
+        return values
+
     def _fill(self, part: Part, values: np.ndarray) -> None:
-        """Put a block that is on disk into the matrix."""
+        """Put a block into the matrix."""
         with self._making():
-            self._matrix[part.rows, part.columns] = values
+            if part.rows.start not in self._marked:
+                self._matrix[part.rows, part.columns] = values
             if part.mirrored:
                 self._matrix[part.columns, part.rows] = values.T
         self._filled.add(self._path(part))
 
+    def _is_safe_soon(self, path: Path, late: bool) -> bool:
+        """Whether a block needs no file of its own: the disk falls behind, or it makes its row whole."""
+        row = {self._path(part) for part in self._rows[0]}
+        return late or (self._marks is not None and self._marks.busy) or row & self._outstanding == {path}
+
+    @property
+    def _layout(self) -> Layout:
+        return Layout(self.shape, self.dtype, int(self.plan["block"]))
+
+    @property
+    def _aside(self) -> Path:
+        """Where the matrix is made."""
+        return self.folder / f"matrix{self.target.suffix}"
+
+    def _rows_there(self) -> set[int]:
+        """Starts of the rows of blocks that an earlier run has marked, and that are what they were."""
+        matrix = None if self._marks is None else self._form.reopen(self._aside, self._layout)
+        if matrix is None or self._marks is None:
+            return set()
+        return {row[0].rows.start for row in self._rows if self._marks.holds(matrix, row[0].rows)}
+
     @contextmanager
     def _making(self) -> Iterator[Path]:
         """Where the matrix is made, which is begun where it is not; where there is no room for it, it goes."""
-        aside = self.folder / f"matrix{self.target.suffix}"
         try:
+            if self._matrix is None and self._marked:
+                self._matrix = self._form.reopen(self._aside, self._layout)
+                if self._matrix is None:
+                    raise RuntimeError(f"{self._aside} is gone; call again with resume=True")
             if self._matrix is None:
-                remove(aside)  # what a run left that was killed
-                self._matrix = self._form.make(aside, Layout(self.shape, self.dtype, int(self.plan["block"])))
-            yield aside
+                remove(self._aside)  # what a run left that was killed
+                self._matrix = self._form.make(self._aside, self._layout)
+            yield self._aside
         except OSError as error:
             self._matrix, self._filled = None, set()
-            remove(aside)
-            raise explained(error, aside) from error
+            remove(self._aside)
+            raise explained(error, self._aside) from error
 
     def _clear(self) -> None:
         """Take away all files of this class in the folder of blocks, the plan last."""

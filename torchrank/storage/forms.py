@@ -1,5 +1,6 @@
 """What a finished matrix is on disk: a file for NumPy, or a folder for zarr."""
 
+import mmap
 import os
 import shutil
 from pathlib import Path
@@ -19,6 +20,8 @@ class Layout(NamedTuple):
 class Form(Protocol):
     """How a matrix is kept when it is finished."""
 
+    by_rows: bool  # whether rows are together on disk, so that some of them can be flushed, and found again
+
     def check(self) -> None:
         """Raise ``ImportError`` where a package is missing, before anything is computed."""
         ...
@@ -34,6 +37,8 @@ class Form(Protocol):
 
 class NumpyFile:
     """A file in the format of ``numpy.save``."""
+
+    by_rows = True
 
     def check(self) -> None:
         """There is nothing to miss."""
@@ -51,9 +56,28 @@ class NumpyFile:
         """The file, mapped into memory."""
         return np.load(path, mmap_mode="r")
 
+    def reopen(self, path: Path, layout: Layout) -> np.ndarray | None:
+        """A matrix that was made before, to be filled; None where there is none of this layout."""
+        try:
+            matrix = np.load(path, mmap_mode="r+")
+            _reserve(path)  # of a file that was cut NumPy makes a whole one
+        except (OSError, ValueError, EOFError):
+            return None
+        return matrix if (matrix.shape, matrix.dtype) == (layout.shape, layout.dtype) else None
+
+    def flush(self, matrix: np.ndarray, rows: slice) -> None:
+        """Flush some rows to disk, and nothing else that is not there yet."""
+        file: Any = matrix.base
+        whole: Any = matrix
+        first, last = (whole.offset + row * matrix.strides[0] for row in (rows.start, rows.stop))
+        first -= first % mmap.ALLOCATIONGRANULARITY
+        file.flush(first, last - first)
+
 
 class ZarrFolder:
     """A zarr array, version 3 of the format: a chunk a block, compressed, each with a checksum that reading tests."""
+
+    by_rows = False
 
     def check(self) -> None:
         """See :class:`Form`.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Generic
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import torch
@@ -31,6 +31,9 @@ from torchrank.stream.nearest import ORDERS, merged_over, nearest
 from torchrank.stream.sparse_matrices import narrow
 from torchrank.typing import Array, Kind, PairMethod, Sign, Variant
 
+if TYPE_CHECKING:
+    import pandas
+
 
 @dataclass(frozen=True, eq=False)
 class Neighbors(Generic[Kind]):
@@ -41,12 +44,16 @@ class Neighbors(Generic[Kind]):
         values: ``(m, k)`` their kernel values; NaN where there are no more.
         n_columns: m2.
         of_one_set: whether they are neighbors among the rankings themselves, not in ``Y``.
+        rows: names of the m rankings, where they came with some: in a data frame or a data set; or None.
+        columns: names of the m2 rankings, likewise.
     """
 
     indices: Kind
     values: Kind
     n_columns: int
     of_one_set: bool
+    rows: Any = field(default=None, repr=False)
+    columns: Any = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Kind]:
         return iter((self.indices, self.values))
@@ -75,7 +82,7 @@ class Neighbors(Generic[Kind]):
         else:
             own = np.arange(len(indices))[:, None]
             joined = np.hstack([own, indices]), np.hstack([np.ones_like(values[:, :1]), values])
-        return Neighbors(*joined, self.n_columns, self.of_one_set)
+        return replace(self, indices=joined[0], values=joined[1])
 
     def to_csr(self, *, distance: bool = False) -> sparse.csr_array:
         """A sparse matrix ``(m, m2)`` of the values, in each row by falling ones.
@@ -84,12 +91,28 @@ class Neighbors(Generic[Kind]):
             distance: whether it holds 1 - value, at least 0, in place of values. scikit-learn's learners with
                 ``metric="precomputed"`` take it, for the set that they are fitted to :meth:`with_self`.
         """
-        parts: Any = self
-        indices, values = (to_numpy(part) if isinstance(part, Tensor) else part for part in parts)
+        indices, values = self._arrays()
         there = indices >= 0
         starts = np.concatenate([[0], there.sum(1).cumsum()])
         data = np.clip(1 - values[there], 0, None) if distance else values[there]
         return narrow(sparse.csr_array((data, indices[there], starts), shape=(len(indices), self.n_columns)))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A data frame of pandas with a neighbor a row: "ranking", "neighbor" and "value".
+
+        Both by their names where they have some, else by their rows. Rankings come in their order, the nearest of each
+        first; where there are no more neighbors there is no row.
+        """
+        import pandas
+
+        indices, values = self._arrays()
+        row, place = np.nonzero(indices >= 0)
+        column = indices[row, place]
+        named = (at if names is None else names[at] for names, at in ((self.rows, row), (self.columns, column)))
+        return pandas.DataFrame(dict(zip(("ranking", "neighbor"), named, strict=True)) | {"value": values[row, place]})
+
+    def _arrays(self) -> list[Any]:
+        return [to_numpy(part) if isinstance(part, Tensor) else part for part in self]
 
 
 @isolated
@@ -135,7 +158,7 @@ def kendall_neighbors(
     Returns:
         :class:`Neighbors`: indices and values ``(m, k)``, nearest first, of equally near ones those of the first rows;
         of the kind, dtype and device of :func:`torchrank.kendall_gram`. Values are the entries of that matrix, as for
-        :func:`torchrank.kendall_blocks`.
+        :func:`torchrank.kendall_blocks`. :meth:`Neighbors.to_frame` has the names of a data frame or a data set.
 
     Raises:
         ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`; batch dimensions, ``k`` out of range.
@@ -160,4 +183,6 @@ def kendall_neighbors(
     with together(group):
         best = nearest(stream, share_of(stream.parts(), group), int(k), sign, bool(progress) and rank_of(group) == 0)
     values, indices = merged_over(best, sign, group)
-    return Neighbors(pair.origin.wrap(indices), pair.origin.wrap(values), m2, stream.symmetric)
+    origin = pair.origin
+    names = origin.rows, origin.rows if stream.symmetric else origin.rows_y
+    return Neighbors(origin.wrap(indices), origin.wrap(values), m2, stream.symmetric, *names)

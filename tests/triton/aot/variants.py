@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kernels_triton import inversion_kernels, pairwise, permutations, prepare, signs, smoothed_kernels, tiles
+from kernels_triton import (
+    agreement_kernels,
+    inversion_kernels,
+    pairwise,
+    permutations,
+    prepare,
+    signs,
+    smoothed_kernels,
+    tiles,
+)
 from tests.triton.aot.compiled import RELEASE, Variant
 
 ARCHITECTURES = (80, 90)
@@ -19,8 +28,9 @@ def all_variants() -> Iterator[Variant]:
         yield from _inversions(arch)
         yield from _smoothed(arch)
         yield from _smoothed_helpers(arch)
+        yield from _agreement(arch)
     for card, arch in OTHER_CARDS.items():  # the kernels whose tiles were chosen; one variant of each
-        tiled = [*_signs(arch), *_inversions(arch), *_smoothed(arch)]
+        tiled = [*_signs(arch), *_inversions(arch), *_smoothed(arch), *_agreement(arch)]
         firsts = {variant.name.split("-gaussian")[0]: variant for variant in reversed(tiled)}
         for variant in firsts.values():
             if "cross" not in variant.name and "strict" not in variant.name:
@@ -135,6 +145,22 @@ def _smoothed_helpers(arch: int) -> Iterator[Variant]:
                 even=("padded_rows", "padded_items", "padded_columns"),
                 odd=unaligned,
             )
+
+
+def _agreement(arch: int) -> Iterator[Variant]:
+    tile = tiles.AGREEMENT
+    tensors = {"X": "*fp32", "RANKS": "*i32", "WEIGHTS": "*fp64", "WINDOW": "*fp64", "SUMS": "*fp64", "SLOPES": "*fp32"}
+    cases = ((0, False, True), (0, True, True), (1, False, True), (2, True, True), (0, False, False))
+    for weighted, gaussian, slopes in cases:
+        yield Variant(
+            name=f"agreement-{weighted}{'-gaussian' * gaussian}{'-sums' * (not slopes)}",
+            kernel=agreement_kernels.agreement_kernel,
+            arch=arch,
+            types=tensors | {"n": "i32"},
+            constants={"WEIGHTED": weighted, "GAUSSIAN": gaussian, "WITH_SLOPES": slopes}
+            | {"BI": tile.items, "BJ": tile.others, "CHUNK": tile.chunk},
+            warps=tile.warps,
+        )
 
 
 def _helpers(arch: int) -> Iterator[Variant]:
