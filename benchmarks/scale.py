@@ -104,7 +104,7 @@ def _disk(recorder: Recorder, repeats: int) -> None:
         print(f"the slower of both takes {share:.0%} of the time of the file", flush=True)
 
 
-def _processes(recorder: Recorder, repeats: int, m: int = 12_000, n: int = 100) -> None:
+def _processes(recorder: Recorder, repeats: int, m: int = 24_000, n: int = 100) -> None:
     """Two processes of one thread beside one; busy is the processor's share of the time until the last one is ready."""
     seconds: dict[int, list[float]] = {1: [], 2: []}
     busy = []

@@ -45,7 +45,7 @@ PLACES = [  # before anything is written, before a rename, after one, and so on 
     *[("rows", os, "fsync", call) for call in (1, 3, 4, 9, 11, 13)],
     *[("rows", block_folder.BlockFolder, "_fill", call) for call in (1, 5, 10)],
     *[("rows", rows.RowMarks, name, call) for name in ("add", "_add") for call in (1, 2, 4)],
-    *[("rows", forms.NumpyFile, "flush", call) for call in (1, 2, 4)],
+    *[("rows", forms.MatrixFile, "flush", call) for call in (1, 2, 4)],
     *[("rows", rows, "write_whole", call) for call in (1, 3)],
     *[("as it comes", rows, "write_whole", call) for call in (1, 3)],
     ("as it comes", block_folder, "remove", 1),

@@ -74,7 +74,8 @@ def kendall_loss(
         of prediction, window and weights are of every mode and order, under ``torch.compile`` the first ones.
 
         The graph keeps numbers for each item, none for pairs. With uniform noise rows of 3,000 items and more take
-        O(n log n) on the CPU; all else is O(n^2), in blocks of at most 128 MiB. A GPU is not waited for: there, the
+        O(n log n) on the CPU; all else is O(n^2), in blocks of at most 128 MiB, or in a Triton kernel for float32 on
+        CUDA, but for weights of pairs. A GPU is not waited for: there, the
         values of window and weights are not looked at.
 
     Raises:

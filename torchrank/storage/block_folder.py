@@ -12,7 +12,7 @@ import numpy as np
 
 from torchrank.storage.files import explained, read_block, sync_all, sync_folder, write_block, write_whole
 from torchrank.storage.forms import Layout, form_of, remove
-from torchrank.storage.rows import RowMarks
+from torchrank.storage.rows import RowMarks, checksum
 
 FORMAT = 3  # of the folder
 _PLAN, _DONE = "plan.json", "matrix.done"
@@ -87,10 +87,10 @@ class BlockFolder:
         self.target, self.folder = target, target.with_name(target.name + ".blocks")
         self._record = target.with_name(target.name + ".json")
         self._matrix: Any = None  # that is filled
-        self._filled: set[Path] = set()  # blocks that it has
+        self._filled: dict[Path, int] = {}  # blocks that it has, and their checksums
         self._fills = create
         self._rows = [list(row) for _, row in groupby(parts, lambda part: part.rows.start)]  # that are not whole yet
-        self._marks = RowMarks(self.folder, self._form) if self._form.by_rows else None
+        self._marks = RowMarks(self.folder) if self._form.by_rows else None
         self._marked: set[int] = set()  # rows of an earlier run, by their starts
         self._marks_rows = alone and self._marks is not None
         self._outstanding: set[Path] = set()  # blocks that are to be written
@@ -198,8 +198,8 @@ class BlockFolder:
         if self._marks is not None:
             self._marks.wait()
         with self._making() as aside:
-            if isinstance(self._matrix, np.memmap):
-                self._matrix.flush()  # which flushing the file does not do on every system
+            if self._marks is not None:
+                self._matrix.flush_all()
             sync_all(aside)
         self._matrix = None
         write_whole(self.folder / _DONE, lambda file: None)
@@ -215,13 +215,14 @@ class BlockFolder:
                     self._fill(part, self._kept(part))
             rows = row[0].rows
             if self._marks is not None and rows.start not in self._marked:
-                self._marks.add(self._matrix, rows, [self._path(part) for part in row])
+                paths = [self._path(part) for part in row]
+                self._marks.add(self._matrix, rows, [self._filled[path] for path in paths], paths)
 
     def _kept(self, part: Part) -> np.ndarray:
         """A block that an earlier run or another process wrote."""
         if part.rows.start in self._marked:
             with self._making():
-                return np.asarray(self._matrix[part.rows, part.columns])
+                return self._matrix[part.rows, part.columns]
         values = read_block(self._path(part), _shape(part), self.dtype)
         if values is None:
             raise RuntimeError(f"{self._path(part)} is damaged; call again with resume=True")
@@ -234,7 +235,7 @@ class BlockFolder:
                 self._matrix[part.rows, part.columns] = values
             if part.mirrored:
                 self._matrix[part.columns, part.rows] = values.T
-        self._filled.add(self._path(part))
+        self._filled[self._path(part)] = 0 if self._marks is None else checksum(values)
 
     def _is_safe_soon(self, path: Path, late: bool) -> bool:
         """Whether a block needs no file of its own: the disk falls behind, or it makes its row whole."""
@@ -255,7 +256,8 @@ class BlockFolder:
         matrix = None if self._marks is None else self._form.reopen(self._aside, self._layout)
         if matrix is None or self._marks is None:
             return set()
-        return {row[0].rows.start for row in self._rows if self._marks.holds(matrix, row[0].rows)}
+        places = [[(part.rows, part.columns) for part in row] for row in self._rows]
+        return {row[0][0].start for row in places if self._marks.holds(matrix, row)}
 
     @contextmanager
     def _making(self) -> Iterator[Path]:
@@ -270,7 +272,7 @@ class BlockFolder:
                 self._matrix = self._form.make(self._aside, self._layout)
             yield self._aside
         except OSError as error:
-            self._matrix, self._filled = None, set()
+            self._matrix, self._filled = None, {}
             remove(self._aside)
             raise explained(error, self._aside) from error
 

@@ -43,35 +43,66 @@ class NumpyFile:
     def check(self) -> None:
         """There is nothing to miss."""
 
-    def make(self, path: Path, layout: Layout) -> np.ndarray:
+    def make(self, path: Path, layout: Layout) -> "MatrixFile":
         """See :class:`Form`."""
-        if not min(layout.shape):  # nothing of which can be mapped
-            np.save(path, np.empty(layout.shape, layout.dtype))
-            return np.empty(layout.shape, layout.dtype)
-        matrix = np.lib.format.open_memmap(path, "w+", layout.dtype, layout.shape)
-        _reserve(path)
-        return matrix
+        if min(layout.shape):
+            mapped = np.lib.format.open_memmap(path, "w+", layout.dtype, layout.shape)
+        else:  # nothing of which can be mapped
+            mapped = np.empty(layout.shape, layout.dtype)
+            np.save(path, mapped)
+        return MatrixFile(path, mapped)
 
     def load(self, path: Path) -> np.ndarray:
         """The file, mapped into memory."""
         return np.load(path, mmap_mode="r")
 
-    def reopen(self, path: Path, layout: Layout) -> np.ndarray | None:
+    def reopen(self, path: Path, layout: Layout) -> "MatrixFile | None":
         """A matrix that was made before, to be filled; None where there is none of this layout."""
         try:
-            matrix = np.load(path, mmap_mode="r+")
-            _reserve(path)  # of a file that was cut NumPy makes a whole one
+            mapped = np.load(path, mmap_mode="r+")
+            matrix = MatrixFile(path, mapped)  # of a file that was cut NumPy makes a whole one
         except (OSError, ValueError, EOFError):
             return None
-        return matrix if (matrix.shape, matrix.dtype) == (layout.shape, layout.dtype) else None
+        return matrix if (mapped.shape, mapped.dtype) == (layout.shape, layout.dtype) else None
 
-    def flush(self, matrix: np.ndarray, rows: slice) -> None:
+
+class MatrixFile:
+    """A matrix in a file for NumPy, to be filled: read through its mapping, and written by calls.
+
+    To write a page of a mapping for the first time takes several times as long as a call does that brings the bytes.
+    Where there is no such call, on Windows, the mapping is written.
+    """
+
+    def __init__(self, path: Path, mapped: np.ndarray) -> None:
+        _reserve(path)
+        self._mapped: Any = mapped
+        self._file: Any = path.open("rb+", buffering=0) if hasattr(os, "pwrite") else None  # closed with the object
+
+    def __getitem__(self, place: tuple[slice, slice]) -> np.ndarray:
+        return np.ascontiguousarray(self._mapped[place])
+
+    def __setitem__(self, place: tuple[slice, slice], values: np.ndarray) -> None:
+        if self._file is None:
+            self._mapped[place] = values
+            return
+        rows, columns = place
+        whole: Any = np.ascontiguousarray(values)
+        data = memoryview(whole).cast("B")
+        size = data.nbytes // len(values)
+        start = self._mapped.offset + columns.start * self._mapped.itemsize
+        for k, row in enumerate(range(rows.start, rows.stop)):
+            _write_at(self._file.fileno(), data[k * size : (k + 1) * size], start + row * self._mapped.strides[0])
+
+    def flush(self, rows: slice) -> None:
         """Flush some rows to disk, and nothing else that is not there yet."""
-        file: Any = matrix.base
-        whole: Any = matrix
-        first, last = (whole.offset + row * matrix.strides[0] for row in (rows.start, rows.stop))
+        first, last = (self._mapped.offset + row * self._mapped.strides[0] for row in (rows.start, rows.stop))
         first -= first % mmap.ALLOCATIONGRANULARITY
-        file.flush(first, last - first)
+        self._mapped.base.flush(first, last - first)
+
+    def flush_all(self) -> None:
+        """Flush what was written through the mapping, which flushing the file does not do on every system."""
+        if isinstance(self._mapped, np.memmap):
+            self._mapped.flush()
 
 
 class ZarrFolder:
@@ -139,6 +170,12 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _write_at(descriptor: int, data: memoryview, start: int) -> None:
+    done = 0
+    while done < len(data):
+        done += os.pwrite(descriptor, data[done:], start + done)
 
 
 def _reserve(path: Path) -> None:

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from torchrank.storage.files import write_whole
-from torchrank.storage.forms import NumpyFile
+from torchrank.storage.forms import MatrixFile
 
 
 class RowMarks:
-    """Marks of the rows of a matrix that are on disk, in a folder: a file for each, with a checksum of the row.
+    """Marks of the rows of a matrix that are on disk, in a folder: a file for each, with a checksum of each block.
 
     A row is flushed on another thread, while the next one is filled.
     """
 
-    def __init__(self, folder: Path, form: NumpyFile) -> None:
-        self._folder, self._form = folder, form
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._thread: ThreadPoolExecutor | None = None
         self._last: Future[None] | None = None
 
@@ -28,14 +28,15 @@ class RowMarks:
         """Whether a row is being flushed."""
         return self._last is not None and not self._last.done()
 
-    def holds(self, matrix: np.ndarray, rows: slice) -> bool:
-        """Whether a row was flushed and is what it was then."""
+    def holds(self, matrix: MatrixFile, places: list[tuple[slice, slice]]) -> bool:
+        """Whether a row, the blocks at these places, was flushed and is what it was then."""
         try:
-            return self._path(rows).read_bytes() == _mark(matrix[rows])
+            mark = self._path(places[0][0]).read_bytes()
         except FileNotFoundError:
             return False
+        return mark == _mark(checksum(matrix[place]) for place in places)
 
-    def add(self, matrix: np.ndarray, rows: slice, needless: Iterable[Path]) -> None:
+    def add(self, matrix: MatrixFile, rows: slice, checksums: list[int], needless: Iterable[Path]) -> None:
         """Flush a row that is whole, mark it, and remove the files that it needs no longer, when the last one is done.
 
         Raises:
@@ -43,7 +44,7 @@ class RowMarks:
         """
         self.wait()
         self._thread = self._thread or ThreadPoolExecutor(1)
-        self._last = self._thread.submit(self._add, matrix, rows, needless)
+        self._last = self._thread.submit(self._add, matrix, rows, checksums, needless)
 
     def wait(self) -> None:
         """Until no row is being flushed.
@@ -61,10 +62,9 @@ class RowMarks:
             self._thread.shutdown()
             self._thread = None
 
-    def _add(self, matrix: np.ndarray, rows: slice, needless: Iterable[Path]) -> None:
-        self._form.flush(matrix, rows)
-        mark = _mark(matrix[rows])
-        write_whole(self._path(rows), lambda file: file.write(mark))
+    def _add(self, matrix: MatrixFile, rows: slice, checksums: list[int], needless: Iterable[Path]) -> None:
+        matrix.flush(rows)
+        write_whole(self._path(rows), lambda file: file.write(_mark(checksums)))
         for path in needless:
             path.unlink(missing_ok=True)
 
@@ -72,6 +72,11 @@ class RowMarks:
         return self._folder / f"{rows.start}.row"
 
 
-def _mark(values: np.ndarray) -> bytes:
-    data: Any = values.data
-    return zlib.crc32(data).to_bytes(4, "little") + values.nbytes.to_bytes(8, "little")
+def checksum(values: np.ndarray) -> int:
+    """Of the bytes of a block."""
+    data: Any = np.ascontiguousarray(values).data
+    return zlib.crc32(data)
+
+
+def _mark(checksums: Iterable[int]) -> bytes:
+    return b"".join(found.to_bytes(4, "little") for found in checksums)
