@@ -12,6 +12,7 @@ import numpy as np
 
 from torchrank.storage.files import explained, read_block, sync_all, sync_folder, write_block, write_whole
 from torchrank.storage.forms import Layout, form_of, remove
+from torchrank.storage.plan import differences, read_plan
 from torchrank.storage.rows import RowMarks, checksum
 
 FORMAT = 3  # of the folder
@@ -99,7 +100,7 @@ class BlockFolder:
         self._finished = resume and self._is_recorded()
         if self._finished:
             return
-        there = self._plan_there()
+        there = read_plan(self.folder / _PLAN)
         if there is None:
             if not create:
                 raise FileNotFoundError(
@@ -120,7 +121,7 @@ class BlockFolder:
             return
         if there != self.plan:
             raise ValueError(
-                f"{self.folder} has blocks of another matrix, which differs in {_differences(there, self.plan)}; "
+                f"{self.folder} has blocks of another matrix, which differs in {differences(there, self.plan)}; "
                 "remove the folder, or give another name"
             )
         if not resume:
@@ -295,31 +296,8 @@ class BlockFolder:
         path = self.target / "zarr.json" if self.target.is_dir() else self.target
         return {"bytes": path.stat().st_size, "nanoseconds": path.stat().st_mtime_ns}
 
-    def _plan_there(self) -> dict[str, Any] | None:
-        path = self.folder / _PLAN
-        try:
-            return dict(json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            return None
-        except (ValueError, TypeError) as error:
-            raise ValueError(
-                f"{path} is damaged ({error}); remove {self.folder} to begin anew, or give another name"
-            ) from error
-
     def _path(self, part: Part) -> Path:
         return self.folder / f"{part.rows.start}_{part.columns.start}.block"
-
-
-def _differences(there: dict[str, Any], wanted: dict[str, Any], within: str = "") -> str:
-    """What differs between two plans, with both values, arguments one by one."""
-    found = []
-    for key in sorted(there.keys() | wanted.keys()):
-        its, ours = there.get(key), wanted.get(key)
-        if isinstance(its, dict) and isinstance(ours, dict) and its != ours:
-            found.append(_differences(its, ours, f"{within}{key}: "))
-        elif its != ours:
-            found.append(f"{within}{key} {its!r} and not {ours!r}")
-    return ", ".join(found)
 
 
 def _shape(part: Part) -> tuple[int, int]:

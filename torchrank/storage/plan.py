@@ -1,0 +1,33 @@
+"""What a matrix on disk is, in a file of JSON: shape, blocks, arguments and a digest of the input."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def read_plan(path: Path) -> dict[str, Any] | None:
+    """The plan in a file, None if there is no file.
+
+    Raises:
+        ValueError: something else.
+    """
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}); remove {path.parent} to begin anew, or give another name"
+        ) from error
+
+
+def differences(there: dict[str, Any], wanted: dict[str, Any], within: str = "") -> str:
+    """What differs between two plans, with both values, arguments one by one."""
+    found = []
+    for key in sorted(there.keys() | wanted.keys()):
+        its, ours = there.get(key), wanted.get(key)
+        if isinstance(its, dict) and isinstance(ours, dict) and its != ours:
+            found.append(differences(its, ours, f"{within}{key}: "))
+        elif its != ours:
+            found.append(f"{within}{key} {its!r} and not {ours!r}")
+    return ", ".join(found)
