@@ -8,7 +8,8 @@ from torchrank.stream.association import Scored
 from torchrank.stream.p_values import may_be_at_most, nothing_to_test
 from torchrank.typing import Alternative, Correction
 
-_PRUNED = 2**22  # candidates after which those that can no longer be significant are left out, and twice as many then
+_PRUNED = 2**22  # candidates after which those that can no longer be significant are left out
+_GROWTH = 1.5  # by how much they may grow until the next time
 
 
 class Significant:
@@ -36,14 +37,15 @@ class Significant:
         some = scored.at(row, column)
         p = some.p_values(self.alternative, "auto")
         kept = p <= bound
-        found = (row + part.rows.start, column + part.columns.start, some.tau(), p)
-        for values, new in zip(self._columns, found, strict=True):
-            values.append(new[kept])
+        first = part.rows.start, part.columns.start
+        places = ((place[kept] + start).astype(np.int32) for place, start in zip((row, column), first, strict=True))
+        for values, new in zip(self._columns, (*places, some.tau()[kept], p[kept]), strict=True):
+            values.append(new)
         self.to_come, self.tested = self.to_come - pairs, self.tested + pairs - untested
         self._candidates += int(kept.sum())
         if self._candidates > self._prune_at:
             self._prune()
-            self._prune_at = max(_PRUNED, 2 * self._candidates)
+            self._prune_at = max(_PRUNED, int(_GROWTH * self._candidates))
 
     def of_all(self, group: Group) -> "Significant":
         """Candidates of all processes of a group, each of which has seen some of the pairs.
@@ -88,11 +90,11 @@ class Significant:
         return min(self.alpha, self.alpha * most / self._penalty() * (1 + 1e-12))
 
     def _prune(self) -> None:
-        columns = self._joined()
         bound = self._bound()
-        kept = columns[3] <= bound
-        self._columns = [[values[kept]] for values in columns]
-        self._candidates = int(kept.sum())
+        kept = [p <= bound for p in self._columns[3]]
+        for values in self._columns:  # block by block: a copy of all would take as much memory again
+            values[:] = [part[these] for part, these in zip(values, kept, strict=True)]
+        self._candidates = sum(int(these.sum()) for these in kept)
 
     def _joined(self) -> list[np.ndarray]:
         nothing = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
