@@ -30,7 +30,7 @@ from benchmarks.registry import RESULTS
 
 MODULES = (
     *("rates", "equality", "public", "waits", "graphs", "smoothed", "losses", "learners"),
-    *("timings", "tiling", "conditional", "sanitizer"),
+    *("timings", "planes", "tiling", "conditional", "sanitizer"),
 )
 LIMIT = 280.0  # seconds for all parts together
 GRACE = 15.0  # more for the last call, which may hang

@@ -24,6 +24,7 @@ def test_the_gpu_check_goes_to_its_end_in_rehearsal(tmp_path):
         "targets",
         "crossover",
         "grid",
+        "planes",
         "tiles",
         "conditional ranking p=5000 on the GPU",
         "sanitizer",
