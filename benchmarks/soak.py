@@ -182,6 +182,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2, help="beside the main one")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts jobs behind it with Ctrl-C ignored
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(Path(folder))
         beside = [threading.Thread(target=soak.thread, args=(seed,)) for seed in range(10, 10 + options.threads)]

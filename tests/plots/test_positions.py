@@ -91,7 +91,7 @@ def test_panels_show_clusters_in_one_scale():
         names, shares = shown(plot_positions(X[own], weights=weights[own], items=list("abcd")))
         assert shown(ax)[0] == names
         np.testing.assert_allclose(shown(ax)[1], shares)
-        assert ax.get_title() == f"cluster {label}: {weights[own].sum() / weights.sum():.0%} of rankings"
+        assert ax.get_title() == f"cluster {label}:\n{weights[own].sum() / weights.sum():.0%} of rankings"
     assert len({ax.images[0].get_clim() for ax in axes}) == 1
 
 

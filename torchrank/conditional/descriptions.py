@@ -2,7 +2,10 @@
 
 K_START = "``(m, m)`` symmetric positive semi-definite kernel of the start nodes; may be singular."
 K_END = "``(n, n)`` kernel of the end nodes; None where start and end nodes are one set."
-LABELS = "``(..., m, n)`` labels, ``F[..., i, j]`` of the edge from start node i to end node j; outputs lead."
+LABELS = (
+    "``(..., m, n)`` labels, ``F[..., i, j]`` of the edge from start node i to end node j; further outputs are "
+    "leading dimensions."
+)
 LAM = "regularization, at least 0."
 LOSS = '"regression" fits the labels, "ranking" their differences between edges of one query.'
 DIRECTION = (

@@ -36,7 +36,7 @@ from torchrank.typing import Array, Kind, Relation, Values
 class PairKernel(Generic[Kind]):
     """The kernel matrix between pairs of nodes as a linear operator: between all pairs, or between edges of a list.
 
-    Between the pairs ``(v, v')`` of row nodes and ``(w, w')`` of column nodes it has the entries
+    Between the pairs ``(v, v')`` of row nodes and ``(w, w')`` of column nodes it has the entries ::
 
         ordinary    k(v, w) k(v', w')                               equation (7)
         symmetric   (k(v, w) k(v', w') + k(v, w') k(v', w)) / 2     equation (8)

@@ -185,7 +185,7 @@ def monte_carlo_bound(n_samples: int, *, n_rankings: int = 1, delta: float = 0.0
 
     With probability above :math:`1 - \delta`, for all m rankings at once,
 
-    .. math:: \|\Psi_D(x_i) - \Psi(x_i)\| \le \bigl(2 + \sqrt{8 \log(m / \delta)}\bigr) / \sqrt D
+    .. math:: \lVert \Psi_D(x_i) - \Psi(x_i) \rVert \le \bigl(2 + \sqrt{8 \log(m / \delta)}\bigr) / \sqrt D
 
     (Jiao and Vert, IEEE TPAMI 40(7), 2018, lemma 1). It is far from tight: the exact mean square of the left side is
     (1 - G(x, x)) / D, and for ``delta=0.05`` the bound is at least 6.9 times the root of that.
@@ -209,8 +209,8 @@ def monte_carlo_bound(n_samples: int, *, n_rankings: int = 1, delta: float = 0.0
 def monte_carlo_samples(n_rankings: int, *, lam: float, excess: float, delta: float = 0.05) -> int:
     r"""How many jitters make a support vector machine on the Monte-Carlo kernel nearly as good as on the exact one.
 
-    The objective :math:`\frac{\lambda}{2} \|w\|^2 +` mean hinge loss of the machine that was trained with D jitters of
-    every ranking is, with probability above :math:`1 - \delta`, at most
+    The objective :math:`\frac{\lambda}{2} \lVert w \rVert^2 +` mean hinge loss of the machine that was trained with D
+    jitters of every ranking is, with probability above :math:`1 - \delta`, at most
     :math:`\sqrt{8 / (\lambda D)}\, (2 + \sqrt{8 \log(m / \delta)})` above its minimum (Jiao and Vert, IEEE TPAMI 40(7),
     2018, theorem 3). This is the least D that makes that at most ``excess``.
 

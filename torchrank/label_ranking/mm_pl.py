@@ -44,17 +44,18 @@ class MMPL(nn.Module):
     r"""Supervised clustering of label rankings by a Plackett-Luce mixture, for features ``(N, d)`` of N rows.
 
     Cluster k has prototypes in feature space and one Plackett-Luce score for each label. With
-    :math:`w_p(x) \propto \exp(-\|x - m_p\|^2 / 2\sigma^2)` over all prototypes, the probability of a cluster is
-    :math:`g_k(x) = \sum_{p \in k} w_p(x)` and that of a ranking :math:`\sum_k g_k(x) P(\pi \mid v_k)`: equations 20 to
+    :math:`w_p(x) \propto \exp(-\lVert x - m_p \rVert^2 / 2\sigma^2)` over all prototypes, the probability of a cluster
+    is :math:`g_k(x) = \sum_{p \in k} w_p(x)` and that of a ranking :math:`\sum_k g_k(x) P(\pi \mid v_k)`: equations 20 to
     24 of Grbovic, Djuric, Guo and Vucetic, Machine Learning 93 (2013), doi:10.1007/s10994-013-5374-3. The
     log-likelihood of their equation 25 is the sum of :meth:`log_prob`, without the sign printed there.
 
     Past the paper there may be several members, each with clusters, prototypes and a width of its own, which are one
-    mixture together, and the gate may see the features through a linear map A:
+    mixture together, and the gate may see the features through a linear map A. For the member b of cluster k
 
     .. math:: g_k(x) = \frac{1}{B} \sum_{p \in k} w_p(x), \qquad
-              w_p(x) \propto \exp(-\|A^T x - m_p\|^2 / 2\sigma_b^2)
-              \text{ over the prototypes of the member } b \text{ of } k
+              w_p(x) \propto \exp(-\lVert A^T x - m_p \rVert^2 / 2\sigma_b^2)
+
+    over all prototypes of b.
 
     Train it by any optimizer on ``-model.log_prob(X, Y).mean()``, or by :meth:`fit`, which is expectation-maximization
     and much faster.

@@ -26,9 +26,12 @@ class MixtureFit(Evidence):
     The objective is the log-likelihood less a penalty, and never falls, except for partial rankings whose probabilities
     are estimated from samples; losses are minus the last objective of each start. Converged means that no more than the
     tolerance was left to gain, as far as the last gains tell.
+
+    Attributes:
+        log_likelihood: weighted sum over all rows, of the parameters that were kept.
     """
 
-    log_likelihood: float  # weighted sum over all rows, of the parameters that were kept
+    log_likelihood: float
 
     __repr__ = short_repr
 

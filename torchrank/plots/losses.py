@@ -52,7 +52,8 @@ def plot_losses(fits: Any, *, ylabel: str = "objective", log: bool = False, ax: 
         steps = np.arange(1, len(shown) + 1)
         ax.plot(steps, shown, color=color, linestyle=dashes(number), label=name)
         if converged is not None and len(shown):
-            ax.plot(steps[-1], shown[-1], color=color, **_END[converged])
+            last = np.flatnonzero(np.isfinite(shown))[-1:]  # none of values that are all the last one
+            ax.plot(steps[last], shown[last], color=color, **_END[converged])
             ends.add(converged)
     if log:
         ax.set_yscale("log")

@@ -137,7 +137,7 @@ def plot_cluster_positions(
     for code, (part, share) in enumerate(zip(parts, shares, strict=True)):
         image = _draw(panels[code], share, orders[code], end, beside, limit)
         drawn.append(_Panel(panels[code], share, orders[code], image, end))
-        title = f"{groups.names[code]}: {part.weights.sum() / counts.sum():.0%} of rankings"
+        title = f"{groups.names[code]}:\n{part.weights.sum() / counts.sum():.0%} of rankings"
         panels[code].set_title(title, parse_math=False)
     label = "share of the cluster's rankings"
     panels[0].figure.colorbar(drawn[0].image, ax=list(panels), pad=0.02, shrink=shrink, label=label)
@@ -228,9 +228,10 @@ def _write(panels: list[_Panel], items: tuple[str, ...]) -> None:
     n, end = len(items), panels[0].end
     beside = len(panels[0].ax.images) > 1
     numbers = range(end), [str(place + 1) for place in range(end)]
-    for panel in panels if beside else ():
+    for panel in panels if beside else ():  # above, where no position's number is
         panel.ax.set_xticks([sum(_unranked_cells(end)) / 2], ["not\nranked"], minor=True)
-        panel.ax.tick_params(axis="x", which="minor", labelsize=6, length=0)
+        where = {"top": True, "labeltop": True, "labelbottom": False, "bottom": False}
+        panel.ax.tick_params(axis="x", which="minor", labelsize=6, length=0, pad=1, **where)
     write_ticks(*(Ticks(p.ax, numbers, (range(n), [items[item] for item in p.order])) for p in panels))
     unit = lay_out(panels[0].ax)
     for ax, shares, order, image, _ in panels:
@@ -241,7 +242,7 @@ def _write(panels: list[_Panel], items: tuple[str, ...]) -> None:
             ax.set_xlabel("position (numbers: per cent)")
             for (row, column), value in np.ndenumerate(shares.placed[order, :end]):
                 if value > 0:
-                    _number(ax, column, row, value, size, dark=value > 0.6 * limit)
+                    _number(ax, column, row, value, size, dark=value > 0.72 * limit)
         left, right = _unranked_cells(end)
         size = min(_LARGEST, width * (right - left) / 1.8, height / 1.2)
         for row, value in enumerate(shares.unranked[order] if beside and size >= _SMALLEST else ()):
