@@ -51,7 +51,7 @@ def _skip(app: object, what: str, name: str, obj: object, skip: bool, options: o
 
 
 def _mend_docstring(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Undo what becomes of plain sentences: types before colons, lists that begin with a letter, fields without text."""
+    """Undo what becomes of sentences: types before colons, lists that begin with a letter, fields without text."""
     if lines and lines[0].startswith("Alias for field number"):
         lines[:] = [_comment_of(name)]
     if what in ("property", "attribute"):

@@ -45,8 +45,8 @@ class MMPL(nn.Module):
 
     Cluster k has prototypes in feature space and one Plackett-Luce score for each label. With
     :math:`w_p(x) \propto \exp(-\lVert x - m_p \rVert^2 / 2\sigma^2)` over all prototypes, the probability of a cluster
-    is :math:`g_k(x) = \sum_{p \in k} w_p(x)` and that of a ranking :math:`\sum_k g_k(x) P(\pi \mid v_k)`: equations 20 to
-    24 of Grbovic, Djuric, Guo and Vucetic, Machine Learning 93 (2013), doi:10.1007/s10994-013-5374-3. The
+    is :math:`g_k(x) = \sum_{p \in k} w_p(x)` and that of a ranking :math:`\sum_k g_k(x) P(\pi \mid v_k)`: equations 20
+    to 24 of Grbovic, Djuric, Guo and Vucetic, Machine Learning 93 (2013), doi:10.1007/s10994-013-5374-3. The
     log-likelihood of their equation 25 is the sum of :meth:`log_prob`, without the sign printed there.
 
     Past the paper there may be several members, each with clusters, prototypes and a width of its own, which are one
