@@ -95,6 +95,8 @@ def _mathml(self: object, node: nodes.Element) -> None:
     try:
         # Bars that stretch come in pairs, as docutils draws them.
         text = re.sub(r"\\lVert(.*?)\\rVert", r"\\left\\|\1\\right\\|", node.astext(), flags=re.DOTALL)
+        # A thin space before a function's name, as TeX has it.
+        text = re.sub(r"(?<=[\w})])\s*(?=\\(?:operatorname|log|exp)\b)", r"\\,", text)
         formula = tex2mathml(text, as_block=block)
         formula = f'<div class="math-wrapper">{formula}</div>' if block else formula
         self.body.append(formula)  # type: ignore[attr-defined]
