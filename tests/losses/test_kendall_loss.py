@@ -257,3 +257,12 @@ def test_the_target_has_no_derivative_and_says_so():
 def test_lists_of_one_item_are_told_of(loss):
     with pytest.warns(UserWarning, match=r"prediction\[\.\.\., 0\]"):
         assert float(loss(torch.zeros(4, 3, 1), torch.ones(4, 3, 1), window=1.0)) == 0
+
+
+@pytest.mark.parametrize("word", ["topk", "interleaving"])
+@pytest.mark.parametrize("loss", [kendall_loss, spearman_loss])
+def test_words_by_which_unranked_items_would_count_are_refused(loss, word):
+    x, y = torch.tensor([[0.0, 1, 2]]), torch.tensor([[3.0, torch.nan, torch.nan]])
+    with pytest.raises(ValueError, match=rf"target was ranked with missing='{word}', and a loss looks at pairs"):
+        loss(x, rank(y, missing=word), window=1.0)
+    assert float(loss(x, rank(y, missing="pairwise"), window=1.0)) == 0  # no pair counts

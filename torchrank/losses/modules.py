@@ -142,7 +142,8 @@ class WindowSchedule:
 
     Raises:
         ValueError: ``end`` not positive and finite, ``n_steps`` below 1, a loss whose window is learnable.
-        TypeError: no number for ``end``, no integer for ``n_steps``.
+        TypeError: no number for ``end``, no integer for ``n_steps``, another module than
+            :class:`torchrank.KendallLoss`.
 
     Example:
         >>> loss = KendallLoss(window=1.0)
@@ -154,7 +155,9 @@ class WindowSchedule:
 
     def __init__(self, loss: KendallLoss, end: float, n_steps: int) -> None:
         check_positive(end, "end")
-        check_count(n_steps, "n_steps", least=1, unit="steps")
+        check_count(n_steps, "n_steps", least=1, unit="step")
+        if not isinstance(loss, KendallLoss):
+            raise TypeError(f"loss is {type(loss).__name__}; expected a KendallLoss, whose window is moved")
         if loss.learnable:
             raise ValueError("the window of loss is learnable, and an optimizer moves it; pass KendallLoss(window=...)")
         self.loss = loss

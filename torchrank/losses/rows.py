@@ -13,6 +13,7 @@ from torchrank.ops.checks import positive_window
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.missing import PARTIAL
 from torchrank.rankings.validate import Scores, as_scores, count_dtype
 from torchrank.typing import Reduction
 
@@ -25,7 +26,8 @@ ARGUMENTS = {
 makes the loss NaN, as in torch's losses; infinite scores are ordinary, equal ones tied.""",
     "target": """\
 the rankings to be predicted, of the same shape: scores of which the order alone counts, larger = preferred, equal =
-tied, NaN = not ranked, so that no pair with the item counts. Or prepared or sparse rankings.""",
+tied, NaN = not ranked, so that no pair with the item counts. Or prepared or sparse rankings, but for "topk" and
+"interleaving", whose unranked items would count.""",
     "mask": """\
 bool, broadcast to that shape: which items count, False for padding; None for all.""",
     "reduction": """\
@@ -63,6 +65,12 @@ def as_rows(prediction: Scores, target: Scores, mask: Any) -> Rows:
         ValueError: shapes, devices or names of items that differ.
     """
     scores, origin = as_scores(prediction, "prediction", least_dims=1, least_items=0, ordinal=False)
+    word = getattr(getattr(target, "meaning", None), "word", None)
+    if word in PARTIAL:
+        raise ValueError(
+            f"target was ranked with missing={word!r}, and a loss looks at pairs of ranked items alone; pass the "
+            "scores, or rank(..., missing='pairwise')"
+        )
     rankings = as_rankings(target, "target", missing="pairwise", least_dims=1, least_items=0, check=False)
     if rankings.shape != scores.shape:
         raise ValueError(

@@ -57,7 +57,7 @@ def soft_top_k(
         [1.0, 0.625, 0.375, 0.0]
     """
     check_choice(noise, "noise", tuple(NOISES))
-    check_count(k, "k", 0, " items")
+    check_count(k, "k", 0, "items")
     scores, origin = as_scores(x, "x", least_dims=1, least_items=0, ordinal=False)
     counted = scores == scores
     counted = counted if mask is None else counted & as_mask(mask, scores)
