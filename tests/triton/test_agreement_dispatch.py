@@ -10,19 +10,11 @@ if find_spec("triton") is None:
 
 import torchrank
 from tests.triton.card import CARD, Card, to_card, to_host
-from torchrank.ops import agreement as module
 from torchrank.ops import engines
 
+pytestmark = pytest.mark.usefixtures("nobody_was_warned")
 X = torch.randn(4, 9, generator=torch.Generator().manual_seed(0))
 TABLE = torch.ones(9, 9) - torch.eye(9)
-
-
-@pytest.fixture(autouse=True)
-def forget(monkeypatch):
-    monkeypatch.setattr(engines, "_warned", set())
-    engines.why_unsuited.cache_clear()
-    yield
-    engines.why_unsuited.cache_clear()
 
 
 @pytest.mark.parametrize("noise", ["uniform", "gaussian"])
@@ -54,7 +46,9 @@ def test_older_cards_and_no_triton_take_plain_torch(monkeypatch):
         found = torchrank.kendall_loss(to_card(X), to_card(-X), window=0.5)
     assert not card.launches
     torch.testing.assert_close(to_host(found), expected, rtol=1e-5, atol=1e-6)
-    monkeypatch.setattr(module, "why_missing", lambda device: "triton cannot be imported" if device == "cuda" else None)
+    monkeypatch.setattr(
+        engines, "why_missing", lambda device: "triton cannot be imported" if device == "cuda" else None
+    )
     with Card(monkeypatch) as card:
         found = torchrank.kendall_loss(to_card(X), to_card(-X), window=0.5)
     assert not card.launches

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import torchrank.ops.smoothed as module
+from torchrank.ops import engines
 from torchrank.ops.pair_counts import WORKSPACE
 
 pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="triton is not installed")
@@ -28,7 +29,9 @@ def test_the_kernels_take_single_precision_and_ordinary_windows():
 
 
 def test_without_triton_cuda_tensors_take_plain_torch(monkeypatch):
-    monkeypatch.setattr(module, "why_missing", lambda device: "triton cannot be imported" if device == "cuda" else None)
+    monkeypatch.setattr(
+        engines, "why_missing", lambda device: "triton cannot be imported" if device == "cuda" else None
+    )
     weights = torch.ones(1, 4, 4)
     result = module._gram_on_cuda(X, None, WINDOW, *SETTINGS, False)
     assert torch.equal(result, module._gram(X, None, WINDOW, *SETTINGS, False))

@@ -12,15 +12,8 @@ import torchrank
 from tests.triton.card import Card, to_card, to_host
 from torchrank.ops import engines
 
+pytestmark = pytest.mark.usefixtures("nobody_was_warned")
 X = torch.randn(5, 9, generator=torch.Generator().manual_seed(0))
-
-
-@pytest.fixture(autouse=True)
-def forget(monkeypatch):
-    monkeypatch.setattr(engines, "_warned", set())
-    engines.why_unsuited.cache_clear()
-    yield
-    engines.why_unsuited.cache_clear()
 
 
 @pytest.mark.parametrize("vendor", ["old", "AMD"])

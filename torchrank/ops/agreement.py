@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-from torchrank.ops.engines import warn_once, why_missing, why_unsuited
+from torchrank.ops.engines import runs_triton, why_missing
 from torchrank.ops.reference import agreement as reference
 from torchrank.ops.registration import implement, vmap_as_batch
 
@@ -85,11 +85,7 @@ def _on_cuda(
 
 def _fused(x: Tensor, scheme: str) -> bool:
     """Whether the Triton kernel computes this."""
-    if why_missing("cuda"):
-        return False
-    reason = why_unsuited(x.device)
-    if reason:
-        warn_once(x.device, reason)
+    if not runs_triton(x.device):
         return False
     from kernels_triton.agreement import suits
 

@@ -44,6 +44,16 @@ def why_unsuited(device: torch.device) -> str | None:
     return None
 
 
+def runs_triton(device: torch.device) -> bool:
+    """Whether the Triton kernels run on a CUDA device; one that they are not for is warned about once."""
+    if why_missing("cuda"):
+        return False
+    reason = why_unsuited(device)
+    if reason:
+        warn_once(device, reason)
+    return reason is None
+
+
 _warned: set[str] = set()
 
 

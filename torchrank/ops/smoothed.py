@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from torchrank.ops.engines import warn_once, why_missing, why_unsuited
+from torchrank.ops.engines import runs_triton, why_missing
 from torchrank.ops.reference import smoothed as reference
 from torchrank.ops.registration import implement, vmap_as_batch, vmap_by_calls
 from torchrank.typing import SmoothedMethod
@@ -185,11 +185,7 @@ def _maker(x: Tensor, y: Tensor | None, window: float, noise: str, method: str) 
 
 def _fused(x: Tensor, window: float, method: str) -> bool:
     """Whether the Triton kernels compute this; float64 scores, for one, are multiplied in plain torch."""
-    if method in ("sweep", "reference") or why_missing("cuda"):
-        return False
-    reason = why_unsuited(x.device)
-    if reason:
-        warn_once(x.device, reason)
+    if method in ("sweep", "reference") or not runs_triton(x.device):
         return False
     from kernels_triton.smoothed import suits
 
