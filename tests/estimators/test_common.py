@@ -185,6 +185,16 @@ SILENT = {
 
 
 @every_case
+def test_makes_no_bar_unasked(case, monkeypatch):
+    def made(*args, **settings):
+        raise AssertionError("even a bar that is disabled takes tqdm's lock between processes")
+
+    monkeypatch.setattr(tqdm, "__new__", made)
+    X, y = case.data()
+    outputs(clone(case.estimator).fit(X, y), X)
+
+
+@every_case
 def test_shows_progress_when_asked_for(case, capfd):
     X, y = case.data()
     quiet = outputs(clone(case.estimator).fit(X, y), X)

@@ -48,7 +48,7 @@ def smoothed_borda(
     Returns:
         ``(..., n)`` expected votes, larger = preferred; dtype of the scores if that is floating and has at least 32
         bits, else float32, for integers the default dtype; an array for NumPy input. Derivatives of scores, weights and
-        window are of every mode and order. Time O(m n^2), memory O(m n).
+        window as of :func:`torchrank.kendall_loss`. Time O(m n^2), memory O(m n).
 
     Raises:
         ValueError: NaN among the scores, no rankings, a window that is not positive and finite, an unknown noise,
@@ -92,7 +92,7 @@ def smoothed_copeland(
 
     Returns:
         ``(..., n)`` numbers from 1 - n to n - 1, larger = preferred; dtype and kind as for :func:`smoothed_borda`.
-        Derivatives of scores, weights and windows are of every mode and order. Time and memory O(m n^2).
+        Derivatives of scores, weights and windows are as of :func:`torchrank.kendall_loss`. Time and memory O(m n^2).
 
     Raises:
         ValueError, TypeError: as :func:`smoothed_borda`.

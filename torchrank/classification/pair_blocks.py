@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.ops.engines import why_missing
 
 _BLOCK = 2**22  # item pairs
@@ -82,7 +82,7 @@ def _scored_blocks(
     """Items i and j and the scores D (i, j) of all their pairs, j <= i among them; together they hold every i < j."""
     m, n = ranks.shape
     step = max(1, _BLOCK // n)
-    for start in tqdm(range(0, n - 1, step), desc="pairs of items", disable=not progress):
+    for start in progress_bar("pairs of items", "block", range(0, n - 1, step), progress=progress):
         i = torch.arange(start, min(start + step, n - 1), device=ranks.device)
         j = torch.arange(start + 1, n, device=ranks.device)
         sums = torch.zeros((2, len(i), len(j)), dtype=torch.int64, device=ranks.device)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from torchrank._progress import show_starts, starts_bar
+from torchrank._progress import NoBar, show_starts, starts_bar
 from torchrank._repr import short_repr
 from torchrank._warnings import warn, warn_not_converged
 from torchrank.evidence import Evidence
@@ -130,7 +130,7 @@ def lloyd(
 
 
 def _run(
-    geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar: tqdm[Any], moving: float
+    geometry: Geometry, labels: Tensor, n_clusters: int, max_iter: int, bar: tqdm[Any] | NoBar[Any], moving: float
 ) -> BestStart:
     """Lloyd's algorithm from starts that go together; those that have converged drop out."""
     (s, m), weights = labels.shape, geometry.weights

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torchrank.rankings.derivatives import refuse_nested_forward
+
 Solve = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -110,6 +112,7 @@ class _Attach(torch.autograd.Function):
         solve: None,
         edges: None,
     ) -> Tensor:
+        refuse_nested_forward()
         start, end, at, found = ctx.saved_tensors
         right = torch.zeros_like(found) if y is None else y.to(found.dtype)
         A = ctx.edges.to_matrix(found)
@@ -150,6 +153,7 @@ class _Solve(torch.autograd.Function):
         ctx: Any, F: Tensor | None, K_start: Tensor | None, K_end: Tensor | None, lam: Tensor | None, solve: None
     ) -> Tensor:
         """What moves on the right side, less what the moved system makes of the solution."""
+        refuse_nested_forward()
         start, end, at, A = ctx.saved_tensors
         right = torch.zeros_like(A) if F is None else F.expand_as(A)
         for part in (

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
+from torchrank._progress import NoBar
 from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles, spans
 
@@ -41,7 +42,7 @@ class Job:
     symmetric: bool  # y is x
     untied: bool  # every ranking is complete and without ties
     workspace: int  # bytes
-    bar: "tqdm[NoReturn] | None"
+    bar: "tqdm[Any] | NoBar[Any]"
 
     def blocks(self, row_bytes: int, multiple: int) -> Iterator[RowBlock]:
         """Cut the result so that ``row_bytes`` for every row and column of a block fit the workspace.
@@ -71,7 +72,7 @@ class Job:
     def run(self, tiles: Sequence[Tile], work: Callable[[Tile], None], share: float = 0.0) -> None:
         """Run ``work`` over the tiles on all threads; together they advance the progress bar by ``share``."""
         bar = self.bar
-        if bar is None or not share:
+        if isinstance(bar, NoBar) or not share:
             run_tiles(tiles, work)
         else:
             total = bar.total or 0

@@ -1,13 +1,10 @@
 """CPU engine of the pair_counts op: chooses between sign planes and inversion counting."""
 
-from contextlib import nullcontext
-from typing import NoReturn
-
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.cpu import inversions, signs
 from torchrank.cpu.crossover import fastest_method
 from torchrank.cpu.job import Job
@@ -35,16 +32,12 @@ def pair_counts(
         method = fastest_method(rankings=m + other.shape[1], items=n, untied=untied)
     wanted = both[:, :0, :0] if untied else both  # without ties all pairs are strict, and need no counting
     total = b * (m * (m + 1) // 2 if y is None else m * other.shape[1])
-    with _progress_bar(method, total) if progress else nullcontext() as bar:
+    with progress_bar(f"pair_counts ({method})", "pair", unit_scale=True, total=total, progress=progress) as bar:
         job = Job(ranks_x, ranks_y, score.numpy(), wanted.numpy(), y is None, untied, workspace, bar)
         _ENGINES[method](job)
     if untied:
         both.numpy().fill(n * (n - 1) // 2)
     return score, both
-
-
-def _progress_bar(method: str, pairs: int) -> "tqdm[NoReturn]":
-    return tqdm(desc=f"pair_counts ({method})", unit="pair", unit_scale=True, total=pairs)
 
 
 def _all_untied(ranks: np.ndarray) -> bool:

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.cpu.compiled import njit
 from torchrank.cpu.job import Job, RowBlock, Tile
 from torchrank.cpu.parallel import spans
@@ -72,7 +72,7 @@ def smoothed_gram(x: Tensor, y: Tensor | None, window: float, workspace: int, pr
     rows = x.to(torch.float64).contiguous().numpy()
     columns = rows if y is None else other.to(torch.float64).contiguous().numpy()
     pairs = b * (m * (m + 1) // 2 if y is None else m * other.shape[1])
-    with tqdm(desc="smoothed_gram (sweep)", unit="pair", unit_scale=True, total=pairs, disable=not progress) as bar:
+    with progress_bar("smoothed_gram (sweep)", "pair", unit_scale=True, total=pairs, progress=progress) as bar:
         job = Job(rows, columns, score.numpy(), np.empty((b, 0, 0)), y is None, True, workspace, bar)
         _fill(job, window)
     return score.to(x.dtype)

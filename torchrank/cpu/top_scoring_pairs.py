@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.cpu.compiled import njit
 from torchrank.cpu.parallel import run_tiles
 
@@ -41,7 +41,7 @@ def top_pairs(ranks: Tensor, n_first: int, secondary: Tensor, k: int, progress: 
             best = both[np.lexsort(both.T[::-1])[-k:]]  # ascending: the worst kept one is first
 
     tiles = list(_tiles(n, m))
-    with tqdm(total=len(tiles), desc="top scoring pairs", disable=not progress) as bar:
+    with progress_bar("top scoring pairs", "tile", total=len(tiles), progress=progress) as bar:
         run_tiles(tiles, search, bar.update)
     return torch.from_numpy(-best[::-1, 2])
 
@@ -61,7 +61,7 @@ def all_pairs_margins(ranks: Tensor, n_first: int, new: Tensor, strict: bool, pr
             np.add(total, votes, out=total)
 
     tiles = list(_tiles(n, m + m2))
-    with tqdm(total=len(tiles), desc="all pairs vote", disable=not progress) as bar:
+    with progress_bar("all pairs vote", "tile", total=len(tiles), progress=progress) as bar:
         run_tiles(tiles, vote, bar.update)
     return torch.from_numpy(total)
 

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.datasets.files import local_path
 
 Content = TypeVar("Content")
@@ -193,7 +194,7 @@ def _copy(answer: HTTPResponse, part: Path, mode: str, have: int, total: int | N
     title = part.name.removesuffix(".part")
     with (
         part.open(mode) as file,
-        tqdm(total=total, initial=have, unit="B", unit_scale=True, desc=title, disable=not progress) as bar,
+        progress_bar(title, "B", total=total, initial=have, unit_scale=True, progress=progress) as bar,
     ):
         while chunk := answer.read(_CHUNK):
             file.write(chunk)

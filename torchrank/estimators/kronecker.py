@@ -13,6 +13,7 @@ from tqdm import tqdm
 from typing_extensions import Self
 
 from torchrank._docs import shares_arguments
+from torchrank._progress import NoBar, progress_bar
 from torchrank.conditional import FitState, KroneckerEigh
 from torchrank.conditional.arguments import checked_double
 from torchrank.conditional.descriptions import DIRECTION, LOSS, RELATION
@@ -224,7 +225,7 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         method: KrylovMethod = "bicgstab" if self.solver == "bicgstab" else "cg"
         weights, labels = np.empty((len(alphas), *graph.shape)), on_device(y.astype(np.float64), self.device, "y")
         for i, alpha in enumerate(alphas):
-            with tqdm(total=self.max_iter, desc=f"alpha={alpha:g}", unit="iteration", disable=not progress) as bar:
+            with progress_bar(f"alpha={alpha:g}", "iteration", total=self.max_iter, progress=progress) as bar:
                 fit = solve_edges(
                     start,
                     end,
@@ -260,6 +261,6 @@ class KroneckerRLS(RegressorMixin, BaseEstimator):
         return to_numpy(scores)
 
 
-def _show_iteration(bar: "tqdm[Any]", state: FitState) -> None:
+def _show_iteration(bar: "tqdm[Any] | NoBar[Any]", state: FitState) -> None:
     bar.set_postfix(residual=f"{state.residual:.2g}", refresh=False)
     bar.update()

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.utils import check_random_state
-from tqdm import tqdm
 from typing_extensions import Self
 
 from torchrank._docs import shares_arguments
+from torchrank._progress import progress_bar
 from torchrank.conditional import ConditionalSplit
 from torchrank.estimators.fitting import all_or_nothing
 from torchrank.estimators.kronecker import SHARED, KroneckerRLS
@@ -152,7 +152,7 @@ class KroneckerRLSCV(KroneckerRLS):
             )
         predicted, tested = [], []
         splits = list(splitter.split(graph.edges, y))
-        with tqdm(splits, desc="cross-validation", unit="split", disable=not self.verbose) as bar:
+        with progress_bar("cross-validation", "split", splits, progress=bool(self.verbose)) as bar:
             for train, test in bar:
                 weights = self._fit_graph(self._graph(X[train]), y[train], alphas, progress=False)
                 predicted.append(self._predict_graph(self._graph(X[test]), weights))

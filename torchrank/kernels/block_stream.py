@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.rankings.arrays import to_numpy
 from torchrank.rankings.validate import check_count
 
@@ -79,7 +79,7 @@ class BlockStream(ABC):
         """All blocks, or those asked for, under a progress bar that counts pairs."""
         parts = self.parts() if parts is None else parts
         total = sum(map(self._n_pairs_of, parts))
-        with tqdm(total=total, desc=title, unit="pair", unit_scale=True, disable=not progress) as bar:
+        with progress_bar(title, "pair", total=total, unit_scale=True, progress=progress) as bar:
             for part in parts:
                 yield part, self.values(part)
                 bar.update(self._n_pairs_of(part))

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from torchrank._docs import shares_arguments
+from torchrank._progress import progress_bar
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.smoothed import one_window
@@ -65,7 +65,7 @@ def paired(
     total: Tensor | float = 0.0
     diagonal: Tensor | float = 0.0
     first = before = jitters.draw(x)
-    for d in tqdm(range(jitters.count), desc="monte_carlo_kendall_gram", disable=not progress):
+    for d in progress_bar("monte_carlo_kendall_gram", "sample", range(jitters.count), progress=progress):
         drawn = first if d == 0 else jitters.draw(x)
         met = None if y is None else jitters.draw(y)
         total = total + kendall_gram(drawn, met, variant="a", workspace=workspace)
@@ -93,7 +93,7 @@ def full(
     starts = range(0, D, step)
     calls = [(r, c) for r in starts for c in starts if y is not None or c <= r]
     total: Tensor | float = 0.0
-    for r, c in tqdm(calls, desc="monte_carlo_kendall_gram", disable=not progress):
+    for r, c in progress_bar("monte_carlo_kendall_gram", "call", calls, progress=progress):
         left = rows[..., r : r + step, :, :]
         right = None if y is None and r == c else columns[..., c : c + step, :, :].flatten(-3, -2)
         kernels = kendall_gram(left.flatten(-3, -2), right, variant="a", workspace=workspace)

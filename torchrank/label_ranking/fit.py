@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from torchrank._progress import NoBar, progress_bar
 from torchrank.label_ranking.em import ChoosingRows, Plan, run_pass
 from torchrank.label_ranking.evidence import NOTHING_TAUGHT, MMPLFit
 from torchrank.label_ranking.features import check_features, check_validation, warn_of_features
@@ -48,7 +49,7 @@ def fit_mixture(
     judges = replace(judges, X=judges.X - origin)
     fits = []
     n_passes = math.ceil(settings.n_updates / len(rows.taught))
-    with tqdm(total=settings.n_init * n_passes, desc="MM-PL", unit="pass", disable=not progress) as bar:
+    with progress_bar("MM-PL", "pass", total=settings.n_init * n_passes, progress=progress) as bar:
         for number in range(settings.n_init):
             mixture = start_of(rows, n_clusters, n_prototypes, settings, generator)
             mixture, trace, reason = _train(rows, mixture, settings, numpy_generator(generator), n_passes, bar)
@@ -97,7 +98,7 @@ def _train(
     settings: EMSettings,
     shuffle: np.random.Generator,
     n_passes: int,
-    bar: "tqdm[Any]",
+    bar: "tqdm[Any] | NoBar[Any]",
 ) -> tuple[PrototypeMixture, list[float], str]:
     """The mixture at the end of one start, the mean log-likelihood of each pass, and why it ended."""
     X = rows.X

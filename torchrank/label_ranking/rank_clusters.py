@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.kernels.kendall import kendall_distance
 from torchrank.label_ranking.rankings import label_votes
 from torchrank.label_ranking.training import TrainingRows
@@ -75,7 +75,7 @@ def ebms(
     scores = ranks.double().masked_fill(ranks < 0, torch.nan)
     votes = label_votes(ranks, "interleaving")
     low, high, home = 0.0, 8.0, torch.arange(len(ranks))
-    for _ in tqdm(range(_BANDWIDTHS), desc="blurring mean-shift", unit="bandwidth", disable=not progress):
+    for _ in progress_bar("blurring mean-shift", "bandwidth", range(_BANDWIDTHS), progress=progress):
         lam = (low + high) / 2
         found = _blurred(scores, votes, counts.double(), lam)
         if int(found.max()) + 1 >= n_clusters:
@@ -117,7 +117,7 @@ def k_o_means(
     cluster = torch.from_numpy(numpy_generator(generator).permutation(np.arange(len(rows.X)) % n_clusters))
     centers = torch.zeros(n_clusters, rows.ranks.shape[1], dtype=torch.float64)
     n_iter, converged = 0, False
-    for _ in tqdm(range(max_iter), desc="k-o'means", unit="iteration", disable=not progress):
+    for _ in progress_bar("k-o'means", "iteration", range(max_iter), progress=progress):
         n_iter += 1
         centers = rows.central_scores(cluster, centers)
         nearest, moved = rows.distances(centers).min(1)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from torchrank._progress import show_starts, starts_bar
+from torchrank._progress import NoBar, show_starts, starts_bar
 from torchrank._repr import short_repr
 from torchrank._warnings import warn_not_converged
 from torchrank.cpu.parallel import run_tiles
@@ -241,7 +241,7 @@ def _start_rankings(rows: TrainingRows, K: int, init: str, n_init: int, rng: np.
 
 
 def _iterate(
-    rows: TrainingRows, centers: Tensor, growth: Growth, tol: float, max_iter: int, bar: "tqdm[Any]"
+    rows: TrainingRows, centers: Tensor, growth: Growth, tol: float, max_iter: int, bar: "tqdm[Any] | NoBar[Any]"
 ) -> tuple[float, RankTree]:
     """The best tree of one start, and the loss that it was judged by."""
     trace: list[float] = []

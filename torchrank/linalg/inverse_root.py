@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from torchrank.linalg.symmetric import psd_eigh
+from torchrank.rankings.derivatives import refuse_nested_forward
 
 
 def inverse_root(K: Tensor, name: str = "K") -> Tensor:
@@ -58,6 +59,7 @@ class _InverseRoot(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, K: Tensor, name: None) -> tuple[Tensor, None, None]:
+        refuse_nested_forward()
         return _moved(K.double(), *ctx.saved_tensors), None, None
 
 

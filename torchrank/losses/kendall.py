@@ -71,7 +71,8 @@ def kendall_loss(
         A number, or ``(...)`` for "none", in the dtype of the prediction if that is floating and has at least 32 bits,
         else float32, for integers the default dtype; a NumPy array, without gradient, where no tensor came in. Computed
         in float64 on the CPU; elsewhere float32 predictions are computed in float32, with sums in float64. Derivatives
-        of prediction, window and weights are of every mode and order, under ``torch.compile`` the first ones.
+        of prediction, window and weights are of every mode and order, under ``torch.compile`` the first ones;
+        forward mode within forward mode is refused.
 
         The graph keeps numbers for each item, none for pairs. With uniform noise rows of 3,000 items and more take
         O(n log n) on the CPU; all else is O(n^2), in blocks of at most 128 MiB, or in a Triton kernel for float32 on

@@ -40,8 +40,8 @@ def soft_rank(x: Scores[Array], window: float | Tensor, *, noise: Noise = "unifo
 
     Returns:
         ``(..., n)``, NaN for items that are not ranked, with gradient 0; dtype and kind as for
-        :func:`torchrank.kendall_loss`. Derivatives of scores and window are of every mode and order, under
-        ``torch.compile`` the first ones. Time O(n^2) and memory O(n) a row.
+        :func:`torchrank.kendall_loss`. Derivatives of scores and window are as there.
+        Time O(n^2) and memory O(n) a row.
 
     Raises:
         ValueError: a mask or a window that does not fit, an unknown noise.

@@ -1,6 +1,6 @@
 # pyright: reportIncompatibleMethodOverride=false
 # Derivatives take one argument for each input or output of forward, as torch documents, not the base class's *args.
-"""Derivatives of agreement with hard rankings in every mode and order of torch.
+"""Derivatives of agreement with hard rankings in all modes of torch but forward mode within forward mode.
 
 The op gives slopes beside the sums, so that a backward pass alone visits no pair again. Where more is asked of it, such
 as derivatives of it, the gradient is a function of its own.
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from torchrank.ops.reference.agreement import Terms, block_sums, blocks_of
 from torchrank.ops.reference.block_derivatives import curvature, pull_back, tangent
+from torchrank.rankings.derivatives import refuse_nested_forward
 
 OPS = torch.ops.torchrank
 
@@ -57,6 +58,7 @@ class Agreement(torch.autograd.Function):
         ctx: Any, x: Tensor | None, weights: Tensor | None, window: Tensor | None, *settings: None
     ) -> tuple[Tensor | None, ...]:
         """The derivative in a direction."""
+        refuse_nested_forward()
         *point, ranks, of_x, of_window = ctx.saved_tensors
         parts, at = _parts(point, ranks, *ctx.settings)
         moved = tangent(parts, at, _direction(point, (x, weights, window)))
@@ -103,6 +105,7 @@ class AgreementGradient(torch.autograd.Function):
         *settings: None,
     ) -> tuple[Tensor, ...]:  # fmt: skip
         """The derivative in a direction."""
+        refuse_nested_forward()
         given, *point, ranks = ctx.saved_tensors
         parts, at = _parts(point, ranks, ctx.noise, ctx.scheme, ctx.workspace)
         moved = curvature(parts, given, at, _direction(point, (x, weights, window)))

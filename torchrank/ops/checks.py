@@ -1,7 +1,7 @@
 """Checks of values. They are ops, so that graphs that torch.compile makes keep them.
 
 Each gives 0, which is added to what was checked: a graph that needs the values can't drop their check, and derivatives
-of every mode and order pass it by.
+pass it by.
 """
 
 import math

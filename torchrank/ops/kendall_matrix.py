@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.ops.common_items import common_items, strict_among_common
 from torchrank.ops.expected_signs import (
     ITEM_BYTES,
@@ -121,8 +121,7 @@ def _body(
         tuple(result.shape[1:]), symmetric=y is None, row_bytes=row_bytes, pair_bytes=pair_bytes, room=workspace // 2
     )
     counting = Counting(missing, method, workspace, progress and len(tiles) == 1, untied)
-    bar = tqdm(tiles, desc="kendall_matrix", unit="tile") if progress and len(tiles) > 1 else tiles
-    for tile in bar:
+    for tile in progress_bar("kendall_matrix", "tile", tiles, progress=progress and len(tiles) > 1):
         rows = one.part(tile.batches, tile.rows)
         columns = None if two is None and tile.on_diagonal else (two or one).part(tile.batches, tile.columns)
         b, r, c = rows.strict.shape[0], rows.strict.shape[1], (columns or rows).strict.shape[1]

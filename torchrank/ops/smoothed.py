@@ -6,8 +6,8 @@ from typing import get_args
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.ops.engines import runs_triton, why_missing
 from torchrank.ops.reference import smoothed as reference
 from torchrank.ops.registration import implement, vmap_as_batch, vmap_by_calls
@@ -65,7 +65,7 @@ def _gram(
         return smoothed_sweep.smoothed_gram(x, y, width, workspace, progress).to(dtype)
     (b, m, n), m2 = x.shape, (x if y is None else y).shape[1]
     total = b * m * m2 * (n * (n - 1) // 2)
-    with tqdm(desc="smoothed_gram", unit="product", unit_scale=True, total=total, disable=not progress) as bar:
+    with progress_bar("smoothed_gram", "product", unit_scale=True, total=total, progress=progress) as bar:
         return reference.smoothed_gram(x, y, _maker(x, y, width, noise, method), workspace, bar.update).to(dtype)
 
 

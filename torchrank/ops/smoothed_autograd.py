@@ -1,6 +1,6 @@
 # pyright: reportIncompatibleMethodOverride=false
 # Derivatives take one argument for each input or output of forward, as torch documents, not the base class's *args.
-"""Derivatives of the smoothed Kendall kernel in every mode and order of torch."""
+"""Derivatives of the smoothed Kendall kernel in all modes of torch but forward mode within forward mode."""
 
 from typing import Any, NoReturn
 
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.reference.smoothed_derivatives import Point, curvature, tangent
+from torchrank.rankings.derivatives import refuse_nested_forward
 
 OPS = torch.ops.torchrank
 
@@ -40,6 +41,7 @@ class SmoothedGram(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, x: Tensor | None, y: Tensor | None, window: Tensor | None, *settings: None) -> Tensor:
         """The derivative in a direction."""
+        refuse_nested_forward()
         at = Point(*ctx.saved_tensors)
         return tangent(at, _direction(at, x, y, window), ctx.settings[0], ctx.settings[2])
 
@@ -76,6 +78,7 @@ class SmoothedGradient(torch.autograd.Function):
         ctx: Any, gradient: Tensor | None, x: Tensor | None, y: Tensor | None, window: Tensor | None, *settings: None
     ) -> tuple[Tensor | None, ...]:
         """The derivative in a direction."""
+        refuse_nested_forward()
         given, *point = ctx.saved_tensors
         at = Point(*point)
         moved = curvature(given, at, _direction(at, x, y, window), ctx.noise, ctx.workspace)

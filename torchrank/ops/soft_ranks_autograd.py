@@ -1,6 +1,6 @@
 # pyright: reportIncompatibleMethodOverride=false
 # Derivatives take one argument for each input or output of forward, as torch documents, not the base class's *args.
-"""Derivatives of expected ranks in every mode and order of torch."""
+"""Derivatives of expected ranks in all modes of torch but forward mode within forward mode."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,6 +12,7 @@ from torch import Tensor
 from torchrank.ops.reference.agreement import blocks_of
 from torchrank.ops.reference.block_derivatives import curvature, pull_back, tangent
 from torchrank.ops.reference.soft_ranks import Among, block_ranks
+from torchrank.rankings.derivatives import refuse_nested_forward
 
 OPS = torch.ops.torchrank
 
@@ -42,6 +43,7 @@ class SoftRanks(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, x: Tensor | None, window: Tensor | None, *settings: None) -> Tensor:
         """The derivative in a direction."""
+        refuse_nested_forward()
         parts, at = _parts(ctx.saved_tensors, ctx.noise, ctx.workspace)
         return tangent(parts, at, _direction(at, x, window))
 
@@ -78,6 +80,7 @@ class SoftRanksGradient(torch.autograd.Function):
         ctx: Any, gradient: Tensor | None, x: Tensor | None, window: Tensor | None, *settings: None
     ) -> tuple[Tensor, ...]:
         """The derivative in a direction."""
+        refuse_nested_forward()
         given, *point = ctx.saved_tensors
         parts, at = _parts(point, ctx.noise, ctx.workspace)
         moved = curvature(parts, given, at, _direction(at, x, window))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.ops.engines import why_missing
 from torchrank.ops.expected_signs import (
     ITEM_BYTES,
@@ -51,7 +51,7 @@ def sparse_matrix(
         shape, symmetric=y is None, row_bytes=row_bytes, pair_bytes=pair_bytes, room=counting.workspace // 2
     )
     left = counting._replace(workspace=max(1, counting.workspace // 4), progress=False)
-    for tile in tqdm(tiles, desc="sparse_matrix", unit="tile") if counting.progress else tiles:
+    for tile in progress_bar("sparse_matrix", "tile", tiles, progress=counting.progress):
         columns = None if y is None and tile.on_diagonal else tile.columns
         fill(result, tile, count(tile.rows, columns, left), quantity, lam, counting.workspace)
     return result

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.ops.reference.pair_counts import pair_blocks, signs
 from torchrank.ops.registration import implement, vmap_by_calls
+from torchrank.rankings.derivatives import refuse_nested_forward
 
 _BYTES = 48  # of a row and a pair: its sign in int32, float32 and float64, and what comes of it
 
@@ -59,7 +60,7 @@ def _sums(
     i, j = weights.triu(1).nonzero(as_tuple=True)
     step = max(1, workspace // (_BYTES * max(1, _rows(x, y))))
     starts = range(0, len(i), step)
-    for start in tqdm(starts, desc="weighted_pairs", unit="block") if progress else starts:
+    for start in progress_bar("weighted_pairs", "block", starts, progress=progress):
         first, second = i[start : start + step], j[start : start + step]
         w = weights[first, second]
         sx = signs(x, first, second).to(torch.float64)
@@ -112,7 +113,7 @@ for _op in ("weighted_pairs", "weighted_pairs_backward"):
 
 
 class _Sums(torch.autograd.Function):
-    """The sums, linear in the weights, with derivatives of every mode and order."""
+    """The sums, linear in the weights, with derivatives of every order."""
 
     generate_vmap_rule = True
 
@@ -133,6 +134,7 @@ class _Sums(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, for_x: None, for_y: None, tangent: Tensor, *settings: None) -> tuple[Tensor, ...]:
+        refuse_nested_forward()
         x, y, _ = ctx.saved_tensors
         return _Sums.apply(x, y, _symmetric(tangent), ctx.workspace, False)
 
@@ -158,6 +160,7 @@ class _Adjoint(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        refuse_nested_forward()
         x, y, weights = ctx.saved_tensors
         sizes = torch.ops.torchrank.weighted_pairs(x, y, torch.zeros_like(weights), ctx.workspace, False)
         sums = (zero if t is None else t for t, zero in zip(tangents[:3], sizes, strict=True))

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C._functorch import TransformType
+from torch._functorch.pyfunctorch import retrieve_all_functorch_interpreters
 from torch.autograd import forward_ad
 
 KENDALL = "Kendall counts are"
@@ -70,6 +72,21 @@ def needs_derivative(values: Tensor) -> bool:
     if values.requires_grad and torch.is_grad_enabled():
         return True
     return not torch.compiler.is_compiling() and forward_ad.unpack_dual(values).tangent is not None
+
+
+def refuse_nested_forward() -> None:
+    """Raise where a derivative in forward mode is itself followed by forward mode, for ``jvp`` of custom functions.
+
+    torch hands these functions the numbers of the inner direction only, so that the outer one would be lost.
+
+    Raises:
+        RuntimeError: a ``jvp`` or ``jacfwd`` within another.
+    """
+    if sum(level.key() == TransformType.Jvp for level in retrieve_all_functorch_interpreters()) > 1:
+        raise RuntimeError(
+            "forward mode within forward mode loses a direction here; take torch.func.hessian, or a jvp of "
+            "torch.func.grad"
+        )
 
 
 def _refusal(what: str) -> str:

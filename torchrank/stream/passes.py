@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from torchrank._progress import progress_bar
 from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group, check_group, rank_of, refuse_different, together, told, world_of
 from torchrank.rankings.batches import Batches
@@ -112,7 +112,7 @@ class Passes:
     ) -> None:
         check_group(group)
         self.batches, self.read, self.group = batches, read, group
-        self.bar: tqdm[Any] = tqdm(desc=title, unit="row", unit_scale=True, disable=not progress)
+        self.bar = progress_bar(title, "row", unit_scale=True, progress=progress)
         self._first: Any = None
 
     @property
