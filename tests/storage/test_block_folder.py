@@ -12,7 +12,7 @@ import torch
 import torchrank as tr
 from tests.interruptions import Killed
 from tests.storage.cases import MATRICES, X, Y, goes_on_after, goes_on_after_signals, keep, killed_at
-from torchrank.storage import block_folder, files, forms, rows
+from torchrank.storage import block_folder, files, forms, lock, record, rows
 
 
 @pytest.mark.parametrize("way", ["files", "rows"])
@@ -52,6 +52,8 @@ PLACES = [  # before anything is written, before a rename, after one, and so on 
     ("as it comes", forms, "_reserve", 1),
     ("as it comes", block_folder, "write_whole", 1),
     ("as it comes", block_folder, "write_whole", 2),
+    ("as it comes", record, "write_whole", 1),
+    *[("as it comes", lock.FolderLock, name, 1) for name in ("take", "remove", "release")],
     ("as it comes", block_folder, "sync_folder", 1),
     ("as it comes", block_folder, "sync_folder", 2),
     *[("rows", block_folder, "remove", call) for call in (1, 2, 4, 5, 6, 7)],
@@ -145,13 +147,16 @@ def test_a_finished_matrix_is_known_again(tmp_path, name, monkeypatch):
     MATRICES["kernel"](out=path, block=10)
     with pytest.raises(FileExistsError, match="is there already"):
         MATRICES["kernel"](out=path, block=10)
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="is there already, of another matrix, which differs in input"):
         tr.kendall_gram(X[::-1].copy(), out=path, block=10, resume=True)
     with monkeypatch.context() as patched:
         patched.setattr(block_folder.BlockFolder, "write", None)
         np.testing.assert_array_equal(MATRICES["kernel"](out=path, block=10, resume=True)[:], tr.kendall_gram(X))
     os.utime(path if path.is_file() else path / "zarr.json", (1, 1))  # as if somebody had written it
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="is there already, and is not as it was when it was finished"):
+        MATRICES["kernel"](out=path, block=10, resume=True)
+    (tmp_path / f"{name}.json").unlink()
+    with pytest.raises(FileExistsError, match=rf"is there already, and no {name}\.json that says what it is"):
         MATRICES["kernel"](out=path, block=10, resume=True)
 
 
@@ -216,8 +221,9 @@ def test_nothing_is_overwritten(tmp_path):
     assert path.read_bytes() == b"mine"
     (tmp_path / "other.npy").write_bytes(b"mine")
     for resume in (False, True):
-        with pytest.raises(FileExistsError, match=r"other\.npy is there already; remove it"):
+        with pytest.raises(FileExistsError, match=r"other\.npy is there already.*; remove it"):
             MATRICES["kernel"](out=tmp_path / "other.npy", resume=resume)
+    assert not (tmp_path / "other.npy.blocks").exists()
 
 
 @pytest.mark.parametrize("way", ["files", "rows"])

@@ -108,7 +108,7 @@ def test_a_fault_in_one_process_is_one_in_all_and_loses_nothing(tmp_path):
         np.testing.assert_array_equal(found["known again"][0], tr.kendall_gram(X))
         assert found["known again"][1] == 0
     assert first["there"].startswith("FileExistsError: ")
-    assert "g.npy is there already; remove it" in second["there"]
+    assert "g.npy is there already, of another matrix, which differs in input" in second["there"]
 
 
 RESTARTED = """

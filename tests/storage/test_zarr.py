@@ -11,7 +11,7 @@ import torch
 import torchrank as tr
 from tests.interruptions import Killed
 from tests.storage.cases import MATRICES, REMOVALS, X, Y, goes_on_after, goes_on_after_signals, killed_at
-from torchrank.storage import block_folder, files, forms
+from torchrank.storage import block_folder, files, forms, record
 
 zarr = pytest.importorskip("zarr", minversion="3")
 
@@ -46,6 +46,7 @@ PLACES = [  # while blocks are written, while the folder is, before it is rename
     *[(files, "sync_all", call) for call in (2, 9, 20)],
     *[(os, "fsync", call) for call in (1, 8, 23, 30, 41)],
     (block_folder, "write_whole", 2),
+    (record, "write_whole", 1),
     (block_folder, "sync_folder", 1),
     (block_folder, "sync_folder", 2),
     *[(block_folder, "remove", call) for call in REMOVALS],
@@ -57,6 +58,20 @@ PLACES = [  # while blocks are written, while the folder is, before it is rename
 @pytest.mark.parametrize(("target", "name", "call"), PLACES, ids=[f"{name}-{call}" for _, name, call in PLACES])
 def test_killed_anywhere_it_goes_on(tmp_path, monkeypatch, target, name, call):
     goes_on_after(monkeypatch, tmp_path / "g.zarr", target, name, call)
+
+
+def test_chunks_that_are_gone_are_not_zeros(tmp_path):
+    path = tmp_path / "g.zarr"
+    opened = tr.kendall_gram(X, out=path, block=10)
+    chunk = path / "c" / "1" / "2"
+    content = chunk.read_bytes()
+    chunk.unlink()
+    assert np.isnan(opened[10:20, 20:30]).all()
+    with pytest.raises(FileExistsError, match="is not as it was when it was finished"):
+        tr.kendall_gram(X, out=path, block=10, resume=True)
+    chunk.write_bytes(content[:-1] + b"?")
+    with pytest.raises(FileExistsError, match="is not as it was when it was finished"):
+        tr.kendall_gram(X, out=path, block=10, resume=True)
 
 
 def test_killed_between_the_mark_and_the_end(tmp_path, monkeypatch):
@@ -146,7 +161,7 @@ def test_nothing_is_overwritten(tmp_path):
     mine.parent.mkdir()
     mine.write_bytes(b"mine")
     for resume in (False, True):
-        with pytest.raises(FileExistsError, match=r"g\.zarr is there already; remove it"):
+        with pytest.raises(FileExistsError, match=r"g\.zarr is there already.*; remove it"):
             tr.kendall_gram(X, out=tmp_path / "g.zarr", resume=resume)
     assert mine.read_bytes() == b"mine"
     tr.kendall_gram(X, out=tmp_path / "h.zarr")

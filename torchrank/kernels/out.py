@@ -36,7 +36,7 @@ def into(
             name, and what :class:`torchrank.storage.BlockFolder` refuses.
         ImportError: a name that ends in .zarr, and no zarr.
         OSError: the disk is full, or the name is there.
-        RuntimeError: another process of the group raised.
+        RuntimeError: another process is writing there; another process of the group raised.
     """
     if isinstance(out, (str, os.PathLike)):
         return _into_file(Path(out), prepare, resume=resume, group=group, title=title, progress=progress)
@@ -107,13 +107,17 @@ def _into_file(
 def _folder(path: Path, plan: dict[str, Any], parts: list[Part], *, resume: bool, group: Group) -> BlockFolder:
     """The folder of a matrix, made or found by the first process of a group and then found by the others."""
     folder: Any = None
-    alone = group is None
-    with together(group):
-        if rank_of(group) == 0:
-            folder = BlockFolder(path, plan, parts, alone=alone, resume=resume)
-    with together(group):
-        if folder is None:
-            folder = BlockFolder(path, plan, parts, alone=alone, resume=True, create=False)
+    try:
+        with together(group):
+            if rank_of(group) == 0:
+                folder = BlockFolder(path, plan, parts, alone=group is None, resume=resume)
+        with together(group):
+            if folder is None:
+                folder = BlockFolder(path, plan, parts, alone=False, resume=True, create=False)
+    except BaseException:
+        if folder is not None:
+            folder.close()
+        raise
     return folder
 
 

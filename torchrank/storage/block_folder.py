@@ -6,37 +6,21 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from torchrank.storage.files import explained, read_block, sync_all, sync_folder, write_block, write_whole
 from torchrank.storage.forms import Layout, form_of, remove
-from torchrank.storage.plan import differences, read_plan
+from torchrank.storage.lock import NAME as LOCK
+from torchrank.storage.lock import FolderLock
+from torchrank.storage.plan import Part, differences, read_plan, shape_of
+from torchrank.storage.record import Record
 from torchrank.storage.rows import RowMarks, checksum
 
-FORMAT = 3  # of the folder
+FORMAT = 4  # of the folder
 _PLAN, _DONE = "plan.json", "matrix.done"
 _OURS = ("*.block", ".*.block.*", "*.row", ".*.row.*", "matrix.*", ".matrix.*", _PLAN, f".{_PLAN}.*")  # in the folder
-
-
-class Part(Protocol):
-    """A block of a matrix."""
-
-    @property
-    def rows(self) -> slice:
-        """Its rows."""
-        ...
-
-    @property
-    def columns(self) -> slice:
-        """Its columns."""
-        ...
-
-    @property
-    def mirrored(self) -> bool:
-        """Whether the transposed block holds the same numbers and is no block of its own."""
-        ...
 
 
 class BlockFolder:
@@ -53,8 +37,8 @@ class BlockFolder:
 
     A folder is renamed as a file is, and everything in it is flushed before. Then there is a mark in the folder of
     blocks, by which the target of a run that was killed there is told from one that somebody else made. What is left in
-    the end is the target and, in ``target`` + ".json", the plan with the target's size and time, by which a finished
-    matrix is known again.
+    the end is the target and, in ``target`` + ".json", the plan with sizes and times of the target's files, by which a
+    finished matrix is known again. Of several processes that want to write the same target one has the lock.
 
     Args:
         target: where the matrix is to be; the end of its name is a key of :data:`torchrank.storage.forms.FORMS`.
@@ -69,6 +53,7 @@ class BlockFolder:
         FileExistsError: the target is there and is not this matrix, finished; it or blocks of an earlier run are there,
             without ``resume``; the folder has files that are no blocks.
         FileNotFoundError: no folder, without ``create``.
+        RuntimeError: another process or thread is writing it.
         ValueError: those of another matrix; the message names what differs. A damaged plan. A name with another end.
         ImportError: a package is missing that writes the matrix.
     """
@@ -85,8 +70,9 @@ class BlockFolder:
     ) -> None:
         self._form: Any = form_of(target)
         self._form.check()
+        target = Path(os.path.realpath(target))  # a link stays one
         self.target, self.folder = target, target.with_name(target.name + ".blocks")
-        self._record = target.with_name(target.name + ".json")
+        self._record = Record(target)
         self._matrix: Any = None  # that is filled
         self._filled: dict[Path, int] = {}  # blocks that it has, and their checksums
         self._fills = create
@@ -97,39 +83,28 @@ class BlockFolder:
         self._outstanding: set[Path] = set()  # blocks that are to be written
         self.plan = json.loads(json.dumps({"format": FORMAT, **plan}))
         self.shape, self.dtype = tuple(plan["shape"]), np.dtype(plan["dtype"])
-        self._finished = resume and self._is_recorded()
+        self._lock = FolderLock(self.folder)
+        self._finished = resume and self._record.holds(self.plan)
         if self._finished:
             return
-        there = read_plan(self.folder / _PLAN)
-        if there is None:
-            if not create:
+        if not create:
+            if read_plan(self.folder / _PLAN) is None:
                 raise FileNotFoundError(
                     f"{self.folder} is not there, though the first process has made it; processes of a group need a "
                     "folder on a disk that all of them see: give another name"
                 )
-            if target.exists():
-                raise FileExistsError(f"{target} is there already; remove it, or give another name")
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._clear()  # of blocks of nobody knows what
-            if any(self.folder.iterdir()):
-                raise FileExistsError(
-                    f"{self.folder} has {next(self.folder.iterdir()).name}, which is no block; blocks are written to a "
-                    "folder of this name: move it, or give another name"
-                )
-            text = json.dumps(self.plan, indent=1, sort_keys=True).encode()
-            write_whole(self.folder / _PLAN, lambda file: file.write(text))
             return
-        if there != self.plan:
-            raise ValueError(
-                f"{self.folder} has blocks of another matrix, which differs in {differences(there, self.plan)}; "
-                "remove the folder, or give another name"
-            )
-        if not resume:
-            raise FileExistsError(
-                f"{self.folder} has blocks of an earlier run; pass resume=True to go on with them, or remove the folder"
-            )
-        if target.exists() and not (self.folder / _DONE).exists():
-            raise FileExistsError(f"{target} is there already, beside unfinished blocks; remove one of them")
+        for path, kind in ((self.folder, "a file"), (self._record.path, "a folder")):
+            if path.exists() and path.is_dir() == (kind == "a folder"):
+                raise FileExistsError(f"{path} is {kind}, and would be in the way; move it, or give another name")
+        self._take_lock()
+        try:
+            self._finished = resume and self._record.holds(self.plan)  # by the process that had the lock until now
+            if not self._finished:
+                self._begin(resume)
+        except BaseException:
+            self._lock.release()
+            raise
 
     @property
     def done(self) -> bool:
@@ -143,7 +118,7 @@ class BlockFolder:
         for part in parts:
             if part.rows.start in self._marked:
                 continue
-            path, shape = self._path(part), _shape(part)
+            path, shape = self._path(part), shape_of(part)
             if read_block(path, shape, self.dtype) is None:
                 path.unlink(missing_ok=True)
                 found.append(part)
@@ -176,22 +151,59 @@ class BlockFolder:
         if not self.done:
             self._join()
         if not self._finished:
-            text = json.dumps({"plan": self.plan, "file": self._stamp()}, indent=1, sort_keys=True).encode()
-            write_whole(self._record, lambda file: file.write(text))
-        if self.folder.exists():
+            self._record.write(self.plan)
+        if self.folder.exists() and self._lock.take():  # whoever else has it clears up
             self._clear()
-            if not any(self.folder.iterdir()):  # somebody's files stay
-                self.folder.rmdir()
+            self._lock.remove()  # somebody's files stay
         sync_folder(self.target.parent)
 
     def close(self) -> None:
-        """End what is being written."""
+        """End what is being written, and let other processes go on."""
         if self._marks is not None:
             self._marks.close()
+        self._lock.release()
 
     def read(self) -> Any:
         """The finished matrix, an array that reads it from the disk."""
         return self._form.load(self.target)
+
+    def _take_lock(self) -> None:
+        if not self._lock.take():
+            raise RuntimeError(
+                f"{self.target} is being written at this moment, by another process or thread; wait until that has "
+                "ended, or give another name"
+            )
+
+    def _begin(self, resume: bool) -> None:
+        """Write the plan, or agree with the one that is there."""
+        there = read_plan(self.folder / _PLAN)
+        if there is None:
+            if self.target.exists():
+                raise FileExistsError(
+                    f"{self.target} {self._record.objection(self.plan) if resume else 'is there already'}; "
+                    "remove it, or give another name"
+                )
+            self._clear()  # of blocks of nobody knows what
+            others = [path.name for path in self.folder.iterdir() if path.name != LOCK]
+            if others:
+                raise FileExistsError(
+                    f"{self.folder} has {others[0]}, which is no block; blocks are written to a folder of this name: "
+                    "move it, or give another name"
+                )
+            text = json.dumps(self.plan, indent=1, sort_keys=True).encode()
+            write_whole(self.folder / _PLAN, lambda file: file.write(text))
+            return
+        if there != self.plan:
+            raise ValueError(
+                f"{self.folder} has blocks of another matrix, which differs in {differences(there, self.plan)}; "
+                "remove the folder, or give another name"
+            )
+        if not resume:
+            raise FileExistsError(
+                f"{self.folder} has blocks of an earlier run; pass resume=True to go on with them, or remove the folder"
+            )
+        if self.target.exists() and not (self.folder / _DONE).exists():
+            raise FileExistsError(f"{self.target} is there already, beside unfinished blocks; remove one of them")
 
     def _join(self) -> None:
         self._outstanding = set()
@@ -224,7 +236,7 @@ class BlockFolder:
         if part.rows.start in self._marked:
             with self._making():
                 return self._matrix[part.rows, part.columns]
-        values = read_block(self._path(part), _shape(part), self.dtype)
+        values = read_block(self._path(part), shape_of(part), self.dtype)
         if values is None:
             raise RuntimeError(f"{self._path(part)} is damaged; call again with resume=True")
         return values
@@ -283,22 +295,5 @@ class BlockFolder:
         for path in sorted(found, key=lambda path: (path.name == _PLAN, path.name)):
             remove(path)
 
-    def _is_recorded(self) -> bool:
-        """Whether the target is this matrix, as an earlier run has finished it."""
-        try:
-            record = json.loads(self._record.read_text(encoding="utf-8"))
-            return record == {"plan": self.plan, "file": self._stamp()}
-        except (OSError, ValueError):  # of a file that is not there, or no record
-            return False
-
-    def _stamp(self) -> dict[str, int]:
-        """By which a target is known again: size and time of the file, or of the folder's description."""
-        path = self.target / "zarr.json" if self.target.is_dir() else self.target
-        return {"bytes": path.stat().st_size, "nanoseconds": path.stat().st_mtime_ns}
-
     def _path(self, part: Part) -> Path:
         return self.folder / f"{part.rows.start}_{part.columns.start}.block"
-
-
-def _shape(part: Part) -> tuple[int, int]:
-    return part.rows.stop - part.rows.start, part.columns.stop - part.columns.start

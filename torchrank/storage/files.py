@@ -36,7 +36,10 @@ def explained(error: OSError, path: Path) -> OSError:
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return error
     why = "files may not grow as large as" if error.errno == errno.EFBIG else "no space left to write"
-    return OSError(error.errno, f"{why} {path}; what is finished stays: make room and call again with resume=True")
+    return OSError(
+        error.errno,
+        f"{why} {path}; what is finished stays: make room and call again (a matrix in out= with resume=True)",
+    )
 
 
 def sync_all(path: Path) -> None:

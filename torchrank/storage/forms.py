@@ -136,7 +136,7 @@ class ZarrFolder:
             chunks=tuple(max(1, min(layout.block, size)) for size in layout.shape),
             dtype=layout.dtype,
             compressors=[ZstdCodec(level=1), Crc32cCodec()],
-            fill_value=0,
+            fill_value=float("nan"),  # of a chunk that is gone
             config={"write_empty_chunks": True},  # chunks of -0.0 would come back as 0.0
         )
 

@@ -1,8 +1,32 @@
-"""What a matrix on disk is, in a file of JSON: shape, blocks, arguments and a digest of the input."""
+"""What a matrix on disk is: its blocks, and in a file of JSON shape, arguments and a digest of the input."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+
+class Part(Protocol):
+    """A block of a matrix."""
+
+    @property
+    def rows(self) -> slice:
+        """Its rows."""
+        ...
+
+    @property
+    def columns(self) -> slice:
+        """Its columns."""
+        ...
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the transposed block holds the same numbers and is no block of its own."""
+        ...
+
+
+def shape_of(part: Part) -> tuple[int, int]:
+    """Rows and columns of a block."""
+    return part.rows.stop - part.rows.start, part.columns.stop - part.columns.start
 
 
 def read_plan(path: Path) -> dict[str, Any] | None:
