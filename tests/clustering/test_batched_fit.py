@@ -206,24 +206,60 @@ def test_checkpoints_of_other_fits_are_refused(tmp_path):
     kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=path)
     kept = path.read_bytes()
     kernel_kmeans().fit(tr.Batches(X[::-1].copy(), 90), checkpoint=path)  # the same rows
-    with pytest.raises(ValueError, match=r"another fit, which differs in init: .* rows: '900 rows .* and not '899"):
+    with pytest.raises(ValueError, match=r"another fit, which differs in init .* rows '900 rows .* and not '899"):
         kernel_kmeans(X[1:]).fit(tr.Batches(X[1:], 200), checkpoint=path)
     other = labels_of(X)
     other[0] = 3 - other[0]
-    with pytest.raises(ValueError, match="differs in init: "):
+    with pytest.raises(ValueError, match="differs in init "):
         kernel_kmeans(init=other).fit(tr.Batches(X, 200), checkpoint=path)
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(IsADirectoryError, match="is a folder; give the name of a file in it"):
         kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="differs in variant: 'b' and not 'a'"):
+    with pytest.raises(ValueError, match="differs in variant 'b' and not 'a'"):
         kernel_kmeans(variant="a").fit(tr.Batches(X, 200), checkpoint=path)
     with pytest.raises(ValueError, match="differs in"):
         ranking_kmeans().fit(tr.Batches(X, 200), checkpoint=path)
+    generator = torch.Generator().manual_seed(5)
+    with pytest.raises(ValueError, match="differs in seed None and not 5; remove the file"):
+        kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=path, generator=generator)
+    with pytest.raises(ValueError, match=r"max_iter=1 is less than the \d+ iterations after which .*fit\.pt was saved"):
+        kernel_kmeans(max_iter=1).fit(tr.Batches(X, 200), checkpoint=path)
     assert path.read_bytes() == kept
-    path.write_bytes(kept[:-100])
-    with pytest.raises(ValueError, match=r"fit.pt is no checkpoint of a fit .* remove it, or give another name"):
-        kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=path)
     with pytest.raises(TypeError, match="checkpoint is int; expected the name of a file"):
         kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=3)
+
+
+def test_a_checkpoint_that_was_changed_is_refused(tmp_path):
+    path = tmp_path / "fit.pt"
+    kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=path)
+    kept = path.read_bytes()
+    flipped = [bytearray(kept) for _ in range(40)]
+    for place, content in zip(np.linspace(0, len(kept) - 1, 40).astype(int), flipped, strict=True):
+        content[place] ^= 4
+    for content in (kept[:-100], kept + b"0", b"", b"mine", *flipped):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"fit.pt is no checkpoint of a fit, or was changed .* remove it, or give"):
+            kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=path)
+
+
+def test_a_killed_fit_leaves_nothing_beside_its_checkpoint(tmp_path):
+    (tmp_path / ".fit.pt.4711").write_bytes(b"half")
+    link = tmp_path / "link.pt"
+    link.symlink_to(tmp_path / "fit.pt")
+    kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=link)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit.pt", "link.pt"]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_seed_belongs_to_a_checkpoint(tmp_path, seed):
+    """Of a generator, wherever it is by then."""
+    path, batches = tmp_path / "fit.pt", tr.Batches(X, 200)
+    generator = torch.Generator().manual_seed(seed)
+    expected = kernel_kmeans(init="k-means++").fit(batches, checkpoint=path, generator=generator)
+    generator = torch.Generator().manual_seed(seed)
+    torch.rand(3, generator=generator)
+    assert kernel_kmeans(init="k-means++").fit(batches, checkpoint=path, generator=generator) == expected
+    with pytest.raises(ValueError, match=rf"differs in seed {seed} and not 7"):
+        kernel_kmeans(init="k-means++").fit(batches, checkpoint=path, generator=generator.manual_seed(7))
 
 
 def all_in_group(group, inputs):

@@ -103,7 +103,9 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, setti
         assert torch.equal(value, found[0][key]), key
     assert found[1] == expected[1]
     assert torch.equal(found[2], expected[2])
-    with pytest.raises(ValueError, match="another fit, which differs in settings"):
+    with pytest.raises(
+        ValueError, match=r"another fit, which differs in seed 1 and not 0, settings: .*rate 0\.3 and not 0\.5"
+    ):
         fitted(batches, None, {"rate": 0.5}, checkpoint=path)
 
 

@@ -52,8 +52,8 @@ def fit_in_batches(
         return Chunk(replace(sparse, origin=rankings.origin), weights_of(X, weights, rankings))
 
     with Passes(batches, read, group=group, title="Plackett-Luce", progress=progress) as passes:
-        words = {"missing": repr(missing), "ties": ties, "prior": repr(prior), "method": method}
-        facts, keeper, kept = passes.begin({"model": "Plackett-Luce", **words}, checkpoint)
+        words = {"missing": repr(missing), "ties": ties, "prior": repr(prior), "method": method, "tol": float(tol)}
+        facts, keeper, kept = passes.begin({"model": "Plackett-Luce", **words}, checkpoint, max_iter)
         first = passes.first
         n, device = first.n_items, first.ranks.device
         asked = covariance(n, first.origin.items)

@@ -1,6 +1,5 @@
 """Training of MM-PL on rows that come in batches, by mini-batches of expectation-maximization."""
 
-import json
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -116,8 +115,8 @@ class BatchedTraining:
     ) -> tuple[PrototypeMixture, MMPLFit]:
         """The mixture, with the features' own origin, and how it went."""
         passes, settings = self.passes, self.settings
-        plan = plan | {"settings": json.dumps(asdict(settings))}
-        facts, keeper, kept = passes.begin(plan, checkpoint, generator, _SAMPLE)
+        plan = plan | {"settings": asdict(settings)}
+        facts, keeper, kept = passes.begin(plan, checkpoint, settings.n_updates, generator, _SAMPLE)
         sample = facts.sample
         assert sample.features is not None
         self.origin = sample.features.mean(0)  # near the mean, sums of squares keep their digits

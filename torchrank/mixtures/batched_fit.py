@@ -90,8 +90,8 @@ def fit_in_batches(
     """
     check_generator(generator)
     with passes, quietly():
-        plan = plan | {"init": init_in_plan(init), "n_components": n_components}
-        facts, keeper, kept = passes.begin(plan, checkpoint, generator, _SAMPLE)
+        plan = plan | {"init": init_in_plan(init), "n_components": n_components, "tol": float(tol)}
+        facts, keeper, kept = passes.begin(plan, checkpoint, max_iter, generator, _SAMPLE)
         run = Extrapolation(1, passes.first.ranks.device, extrapolated_statistics)
         if kept is None:
             if isinstance(init, str):

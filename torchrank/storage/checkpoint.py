@@ -1,5 +1,7 @@
 """What a fit has reached, in one file, so that a fit that was ended goes on from there."""
 
+import glob
+import hashlib
 import io
 import os
 from pathlib import Path
@@ -10,36 +12,45 @@ import torch
 from torchrank._version import __version__
 from torchrank.processes import Group, rank_of, refuse_different, together
 from torchrank.storage.files import write_whole
+from torchrank.storage.plan import differences
 
-_FORMAT = 1
+_FORMAT = 2
+_DIGEST = 32  # bytes behind the state, a digest of it
 
 
 class Checkpoint:
     """A file with the state of a fit, written aside, flushed to disk and renamed: it is whole at any time.
 
+    A digest behind the state tells when the file was changed since.
+
     Args:
         path: of the file; None keeps nothing.
-        plan: what is fitted to what, in numbers, words and None.
+        plan: what is fitted to what, in numbers, words, None, and dictionaries of them.
         group: processes that fit together, of which the first writes.
 
     Raises:
         TypeError: what is no name of a file.
         FileNotFoundError: its folder is not there.
+        IsADirectoryError: it is a folder.
     """
 
     def __init__(self, path: Any, plan: dict[str, Any], group: Group = None) -> None:
         if path is not None and not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"checkpoint is {type(path).__name__}; expected the name of a file, or None")
-        self.path, self.group = None if path is None else Path(path), group
+        self.path = None if path is None else Path(os.path.realpath(path))  # a link stays one
+        self.group = group
         if self.path is not None and not self.path.parent.is_dir():  # rather than after the first pass
             raise FileNotFoundError(f"checkpoint={str(path)!r}: the folder {self.path.parent} is not there; make it")
+        if self.path is not None and self.path.is_dir():
+            raise IsADirectoryError(f"checkpoint={str(path)!r} is a folder; give the name of a file in it")
         self.plan = {"torchrank": __version__, "format": _FORMAT, **plan}
 
-    def load(self, generator: torch.Generator | None) -> dict[str, Any] | None:
+    def load(self, generator: torch.Generator | None, max_iter: int) -> dict[str, Any] | None:
         """The state that was saved last, None if there is none; the generator is brought to where it was then.
 
         Raises:
-            ValueError: the file has another fit, or no fit; or processes of the group find different ones.
+            ValueError: the file has another fit, one of more than ``max_iter`` iterations by its "trace", or no fit; or
+                processes of the group find different ones.
         """
         with together(self.group):
             found = None if self.path is None else self._read(self.path)
@@ -47,6 +58,12 @@ class Checkpoint:
         self.n_saved = 0 if found is None else found["n_saved"]
         if found is None:
             return None
+        reached = len(found["state"]["trace"])
+        if reached > max_iter:
+            raise ValueError(
+                f"max_iter={max_iter} is less than the {reached} iterations after which {self.path} was saved; raise "
+                "it, or give another name"
+            )
         if generator is not None:
             generator.set_state(found["generator"])
         return found["state"]
@@ -66,22 +83,22 @@ class Checkpoint:
                 source = torch.default_generator if generator is None else generator
                 whole = {"plan": self.plan, "state": state, "n_saved": self.n_saved, "generator": source.get_state()}
                 torch.save(whole, buffer)
-                write_whole(self.path, lambda file: file.write(buffer.getbuffer()))
+                content = buffer.getvalue()
+                write_whole(self.path, lambda file: file.write(content + hashlib.sha256(content).digest()))
+                for left in self.path.parent.glob(f".{glob.escape(self.path.name)}.[0-9]*"):  # by a killed process
+                    left.unlink(missing_ok=True)
 
     def _read(self, path: Path) -> dict[str, Any] | None:
         if not path.exists():
             return None
         content = path.read_bytes()
-        try:
-            found = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-        except Exception as error:  # whatever the bytes make of it
-            raise ValueError(f"{path} is no checkpoint of a fit ({error}); remove it, or give another name") from error
-        there = found.get("plan", {}) if isinstance(found, dict) else {}
-        different = sorted(key for key in there.keys() | self.plan.keys() if there.get(key) != self.plan.get(key))
-        if different:
+        state, digest = content[:-_DIGEST], content[-_DIGEST:]
+        if hashlib.sha256(state).digest() != digest:
+            raise ValueError(f"{path} is no checkpoint of a fit, or was changed since; remove it, or give another name")
+        found = torch.load(io.BytesIO(state), map_location="cpu", weights_only=True)
+        if found["plan"] != self.plan:
             raise ValueError(
-                f"{path} is the checkpoint of another fit, which differs in "
-                + ", ".join(f"{key}: {there.get(key)!r} and not {self.plan.get(key)!r}" for key in different)
-                + "; remove the file, or give another name"
+                f"{path} is the checkpoint of another fit, which differs in {differences(found['plan'], self.plan)}; "
+                "remove the file, or give another name"
             )
         return found

@@ -162,16 +162,22 @@ class Passes:
         self.bar.set_postfix(**values, refresh=False)
 
     def begin(
-        self, plan: dict[str, Any], checkpoint: Any, generator: torch.Generator | None = None, size: int = 0
+        self,
+        plan: dict[str, Any],
+        checkpoint: Any,
+        max_iter: int,
+        generator: torch.Generator | None = None,
+        size: int = 0,
     ) -> tuple[Facts, Checkpoint, dict[str, Any] | None]:
         """The first pass, and what a fit of the same rows by the same ``plan`` has left in a checkpoint, if anything.
 
         Raises:
             ValueError, TypeError: as :meth:`facts` and :class:`torchrank.storage.checkpoint.Checkpoint`.
         """
+        seed = told(None if generator is None else generator.initial_seed(), self.group)[0]
         facts = self.facts(generator, size)
-        keeper = Checkpoint(checkpoint, plan | {"rows": facts.fingerprint}, self.group)
-        return facts, keeper, keeper.load(generator)
+        keeper = Checkpoint(checkpoint, plan | {"rows": facts.fingerprint, "seed": seed}, self.group)
+        return facts, keeper, keeper.load(generator, max_iter)
 
     def all_chunks(self) -> Iterator[Chunk]:
         """All batches, in every process, but for empty ones."""
