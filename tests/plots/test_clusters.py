@@ -27,7 +27,7 @@ def test_a_gram_matrix_is_shown_in_cluster_order(kind):
     order = np.argsort(LABELS, kind="stable")
     np.testing.assert_allclose(ax.images[0].get_array(), K[np.ix_(order, order)], atol=1e-6)
     assert y_names(ax) == ["cluster 0", "cluster 1"]
-    assert [line.get_ydata()[0] for line in ax.lines[::2]] == [11.5]
+    assert [line.get_ydata()[0] for line in ax.lines if line.get_clip_on()][::2] == [11.5]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
@@ -62,12 +62,30 @@ def test_many_rankings_are_shown_as_means_of_blocks():
     assert image.get_extent() == [-0.5, 2303.5, 2303.5, -0.5]
 
 
-def test_labels_may_be_names_and_those_of_tiny_clusters_are_left_out():
+def test_labels_may_be_names_and_those_of_tiny_clusters_move_apart():
     assert y_names(plot_gram(np.eye(3), ["b", "a", "b"])) == ["a", "b"]
     assert y_names(plot_gram(np.eye(3), [7, 2, 7])) == ["cluster 2", "cluster 7"]
-    names = y_names(plot_gram(np.eye(200), np.r_[np.zeros(196), 1, 2, 3, 4]))
-    assert names[0] == "cluster 0"
-    assert len(names) == 2
+    ax = plot_gram(np.eye(200), np.r_[np.zeros(196), 1, 2, 3, 4])
+    assert y_names(ax) == [f"cluster {number}" for number in range(5)]
+    places = ax.yaxis.get_ticklocs()
+    np.testing.assert_allclose(np.diff(places)[1:], 0.035 * 200)
+    assert -0.5 <= places.min() < places.max() <= 199.5
+    leading = [line for line in ax.lines if not line.get_clip_on()]
+    np.testing.assert_allclose(
+        [line.get_ydata() for line in leading], [*zip([97.5, *range(196, 200)], places, strict=False)]
+    )
+
+
+def test_of_more_clusters_than_there_is_room_for_the_largest_have_names():
+    names = y_names(plot_gram(np.eye(200), np.r_[np.arange(100), np.arange(40, 60).repeat(5)]))
+    assert {f"cluster {number}" for number in range(40, 60)} < set(names)
+    assert len(names) == 29
+
+
+def test_long_names_of_clusters_below_are_turned():
+    for names, rotation in ((["a", "b"], 0), (["much too long for a half", "also too long for a half"], 90)):
+        ax = plot_gram(np.eye(6), np.repeat(names, 3), names=list("abcdef"))
+        assert {label.get_rotation() for label in ax.get_xticklabels()} == {rotation}
 
 
 def test_rows_have_names_and_the_order_of_a_dendrogram():

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from torchrank.plots.axes import as_array, as_groups, as_square, axes_or_new, style
-from torchrank.plots.text import Ticks, apart, as_names, wrap_label, write_ticks
+from torchrank.plots.axes import Groups, as_array, as_groups, as_square, axes_or_new, style
+from torchrank.plots.text import Ticks, as_names, lay_out, spread, wrap_label, write_ticks
 from torchrank.rankings.arrays import from_array
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import index_of
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_CELLS = 1000  # along each axis, which is more than there are pixels
-_CLOSEST = 0.035  # of the axis: names of clusters nearer to the one before are left out
+_CLOSEST = 0.035  # of the axis, between names of clusters
+_LETTER = 6  # points, of a name that may be written across
+_MARGIN = 0.02  # of the axis, between the matrix and names of clusters
 
 
 @isolated
@@ -101,14 +103,33 @@ def plot_gram(
         return ax
     ax.set_xlabel(f"{m} {rows}" if labels is None else f"{m} {rows}, by cluster")
     middles = (np.append(0, ends[:-1]) + ends - 1) / 2
-    shown = apart(middles, _CLOSEST * m)
     ax.set_xticks([])
-    if words is None:
-        write_ticks(Ticks(ax, y=(middles[shown], [groups.names[group] for group in shown])))
-        return ax
-    clusters = None if labels is None else (middles[shown], [groups.names[group] for group in shown])
-    write_ticks(Ticks(ax, clusters, (range(m), [words[row] for row in ranks])))
+    clusters = None if labels is None else _cluster_ticks(ax, middles, groups, beside=words is None)
+    rankings = None if words is None else (range(m), [words[row] for row in ranks])
+    write_ticks(Ticks(ax, y=clusters) if words is None else Ticks(ax, clusters, rankings))
     return ax
+
+
+def _cluster_ticks(ax: "Axes", middles: np.ndarray, groups: Groups, *, beside: bool) -> tuple[np.ndarray, list[str]]:
+    """Places and names of clusters, of the largest as many as there is room for; lines lead to names that moved."""
+    m = len(groups.codes)
+    sizes = np.bincount(groups.codes)
+    shown = np.sort(np.argsort(-sizes, kind="stable")[: int(1 / _CLOSEST) + 1])
+    places = spread(middles[shown], _CLOSEST * m, -0.5, m - 0.5)
+    unit = lay_out(ax)
+    names = [groups.names[group] for group in shown]
+    narrowest = np.diff(places).min(initial=m) / m * ax.bbox.width * unit
+    turned = not beside and max(map(len, names)) * _LETTER > narrowest
+    room = _MARGIN * unit * (ax.bbox.width if beside else ax.bbox.height)
+    ax.tick_params(axis="y" if beside else "x", length=0, pad=room + 2, rotation=90 if turned else 0)
+    for along in zip(middles[shown], places, strict=True):
+        across = (0.0, -_MARGIN)
+        line = {"color": "black", "linewidth": 0.8, "clip_on": False}
+        if beside:
+            ax.plot(across, along, transform=ax.get_yaxis_transform(), **line)
+        else:
+            ax.plot(along, across, transform=ax.get_xaxis_transform(), **line)
+    return places, names
 
 
 def _color_bar(ax: "Axes", image: Any, extend: str) -> None:

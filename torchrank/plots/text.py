@@ -118,9 +118,12 @@ def _fitting(axis: Any, unit: float, wished: float, share: float = 1.0) -> _Fit:
     places = axis.get_ticklocs()
     along = ax.transData.transform(np.column_stack([places, places]))[:, int(upwards)] * unit
     apart = share * float(np.abs(np.diff(along)).min(initial=np.inf))
-    letters = max(label.get_window_extent().width for label in axis.get_ticklabels()) * unit / _SMALLEST
+    labels = axis.get_ticklabels()
+    across = upwards or labels[0].get_rotation() == 90  # each name has a line of its own
+    boxes = [label.get_window_extent() for label in labels]
+    letters = max(box.height if across and not upwards else box.width for box in boxes) * unit / _SMALLEST
     letters = max(letters, 1e-9)
-    if upwards:
+    if across:
         size = max(_SMALLEST, min(wished, apart / _LINE, _WIDEST_NAMES * room_of(ax) / letters))
         return _Fit(apart, letters, size, _LINE * size)
     size = max(_SMALLEST, min(wished, 0.75 * apart / letters))
@@ -208,10 +211,9 @@ def wrap_label(ax: "Axes", parts: Sequence[str], *lines: str) -> None:
     ax.set_xlabel("\n".join([*written, *lines]), parse_math=False)
 
 
-def apart(places: np.ndarray, least: float) -> list[int]:
-    """Which of the sorted places to keep so that all are so far from each other."""
-    kept: list[int] = []
-    for index, place in enumerate(places):
-        if not kept or place - places[kept[-1]] >= least:
-            kept.append(index)
-    return kept
+def spread(places: np.ndarray, least: float, low: float, high: float) -> np.ndarray:
+    """The sorted places within bounds, moved by so much that all are so far from each other."""
+    ideal = least * np.arange(len(places))
+    free = places - ideal  # which must not fall
+    moved = (np.maximum.accumulate(free) + np.minimum.accumulate(free[::-1])[::-1]) / 2
+    return np.clip(moved, low, high - ideal[-1]) + ideal
