@@ -28,6 +28,7 @@ INPUTS = {  # for Dask, for one call, settings
     "tensor": (torch.from_numpy(TIED), TIED, {}),
     "frame": (pd.DataFrame(TIED), TIED, {}),
     "sparse": (scipy.sparse.csr_array((PARTIAL[ROW, ITEM], (ROW, ITEM)), PARTIAL.shape), PARTIAL, PAIRWISE),
+    "interleaving": (PARTIAL, PARTIAL, {"missing": "interleaving"}),
     "chunks": (da.from_array(TIED, chunks=(11, 3)), TIED, {}),
     "chunks of partial ones": (da.from_array(PARTIAL, chunks=(43, 9)), PARTIAL, PAIRWISE),
 }

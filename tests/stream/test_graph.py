@@ -16,6 +16,7 @@ PARTIAL = np.where(RNG.random(GROUPS.shape) < 0.2, np.nan, GROUPS)
 LONG = RNG.normal(size=(50, 40))  # asymptotic p-values
 LONG[:12] = LONG[0] + RNG.normal(size=(12, 40))
 SETS = {"groups": (GROUPS, None), "tied": (TIED, None), "partial": (PARTIAL, "pairwise"), "long": (LONG, None)}
+EXPECTED_SIGNS = {"interleaving": (PARTIAL, "interleaving"), "topk": (PARTIAL, "topk")}  # which have no p-values
 
 
 def edges(graph):
@@ -39,9 +40,9 @@ def check(graph, expected, values):
 @pytest.mark.parametrize("block", [1, 7, None])
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.8, 2.0])
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", SETS | EXPECTED_SIGNS)
 def test_edges_above_a_threshold(name, threshold, alternative, block):
-    X, missing = SETS[name]
+    X, missing = (SETS | EXPECTED_SIGNS)[name]
     K = tr.kendall_gram(X, missing=missing)
     size = {"two-sided": np.abs(K), "greater": K, "less": -K}[alternative]
     graph = tr.kendall_graph(X, threshold=threshold, alternative=alternative, missing=missing, block=block)

@@ -31,6 +31,9 @@ CALLS = {
     "bfloat16": lambda group: tuple(
         part.float().numpy() for part in tr.kendall_neighbors(torch.tensor(TIED).bfloat16(), 5, block=6, group=group)
     ),
+    "interleaving": lambda group: tuple(
+        tr.kendall_neighbors(PARTIAL, 40, missing="interleaving", block=9, group=group)
+    ),
     "one block": lambda group: tuple(tr.kendall_neighbors(SMALL, 1, group=group)),
     "no rows": lambda group: tuple(tr.kendall_neighbors(TIED[:0], 1, group=group)),
     "threshold": lambda group: pickled(tr.kendall_graph(TIED, threshold=0.5, block=6, group=group)),

@@ -15,6 +15,7 @@ RNG = np.random.default_rng(1)
 MANY_TIES = RNG.integers(0, 2, (40, 5)).astype(float)
 FEW_TIES = RNG.normal(size=(40, 12))
 PARTIAL = np.where(RNG.random((40, 8)) < 0.4, np.nan, RNG.normal(size=(40, 8)))
+TIED_PARTIAL = np.where(RNG.random((40, 8)) < 0.4, np.nan, RNG.integers(0, 3, (40, 8)))
 KEYS = {"positive": lambda K: K, "negative": lambda K: -K, "either": np.abs}
 
 
@@ -44,6 +45,17 @@ def test_neighbors_are_the_best_of_their_rows(X, sign, block):
         indices, values = by_sorting(tr.kendall_gram(X), k, sign, own=True)
         np.testing.assert_array_equal(found.indices, indices)
         np.testing.assert_array_equal(found.values, values)
+
+
+@pytest.mark.parametrize("missing", ["interleaving", "topk", ["topk", "interleaving"] * 20])
+@pytest.mark.parametrize("sign", KEYS)
+def test_neighbors_of_partial_rankings_do_not_depend_on_blocks(sign, missing):
+    for X in (PARTIAL, TIED_PARTIAL):
+        indices, values = by_sorting(tr.kendall_gram(X, missing=missing), 39, sign, own=True)
+        for block in (1, 7, 39, None):
+            found = tr.kendall_neighbors(X, 39, sign=sign, block=block, missing=missing)
+            np.testing.assert_array_equal(found.indices, indices)
+            np.testing.assert_array_equal(found.values, values)
 
 
 @pytest.mark.usefixtures("engine")

@@ -115,7 +115,11 @@ def common_sums(
 
 
 def expected_signs_product(x: RowSums, y: RowSums, sums: CommonSums) -> Tensor:
-    """Sum of E E' over pairs of items, n(n-1)/2 times the kernel: ``(b, m, m2)`` float64."""
+    """Sum of E E' over pairs of items, n(n-1)/2 times the kernel: ``(b, m, m2)`` float64.
+
+    The sums are integers, and everything after them rounds to the same whichever of the two rankings comes first: a
+    tile and its transpose, which other blocks or processes may compute, hold the same bits.
+    """
     top_x, top_y = x.kinds.top[..., :, None], y.kinds.top[..., None, :]
     scale_x, scale_y = x.scale[..., :, None], y.scale[..., None, :]
     some_x, some_y = x.kinds.some_interleaved, y.kinds.some_interleaved
@@ -125,17 +129,15 @@ def expected_signs_product(x: RowSums, y: RowSums, sums: CommonSums) -> Tensor:
     us = torch.where(top_y, u, sums.uv * scale_y) if some_y else u
     r = torch.where(top_x, items, u * scale_x) if some_x else items
     vr = torch.where(top_x, v, sums.uv * scale_x) if some_x else v
-    rs = torch.where(top_x, s, us * scale_x) if some_x else s
+    rs = s
+    if some_x:
+        both = sums.uv * (scale_x * scale_y)  # not one scale after the other, which rounds by their order
+        rs = torch.where(top_x, s, torch.where(top_y, r, both) if some_y else r)
     in_neither = x.n - x.ranked[..., :, None] - y.ranked[..., None, :] + items
     total = sums.score + in_neither * rs - (x.against[..., :, None] - r) * (y.against[..., None, :] - s)
     half_x = us - _within(sums.v_signed, scale_y, top_y) if some_y else us
     half_y = vr - _within(sums.u_signed, scale_x, top_x) if some_x else vr
-    return total + half_x + half_y
-
-
-def mirrored(product: Tensor, x: RowSums) -> Tensor:
-    """The product of rows with themselves, the upper half from the lower: rounding is not symmetric to the last bit."""
-    return product.tril(-1) + product.tril(-1).mT + torch.diag_embed(x.self_kernel)
+    return total + (half_x + half_y)  # the halves change places with the rankings
 
 
 def _within(signed: Tensor, scale: Tensor, top: Tensor) -> Tensor:

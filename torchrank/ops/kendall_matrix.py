@@ -19,7 +19,6 @@ from torchrank.ops.expected_signs import (
     RowSums,
     common_sums,
     expected_signs_product,
-    mirrored,
     partial_rankings,
 )
 from torchrank.ops.memory import explaining_memory
@@ -224,7 +223,8 @@ def _expected(x: Side, y: Side | None, quantity: Quantity, counting: Counting) -
 
 def expected_counts(x: RowSums, y: RowSums | None, product: Tensor) -> Counts:
     """Products of expected signs, and of those with themselves, in place of counts."""
-    product = mirrored(product, x) if y is None else product
+    if y is None:  # the diagonal as each row alone has it, so that its cosine is exactly 1
+        product.diagonal(dim1=-2, dim2=-1).copy_(x.self_kernel)
     self_y = (y or x).self_kernel
     return Counts(product, x.self_kernel[:, :, None], self_y[:, None, :], product.new_empty(0), x.n)
 

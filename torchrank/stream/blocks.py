@@ -55,8 +55,7 @@ def kendall_blocks(
     """:func:`torchrank.kendall_gram` block by block, for matrices that are larger than memory.
 
     Without ``Y`` blocks on and right of the diagonal come, row by row; the transposed ones hold the same numbers. All
-    entries are those of :func:`torchrank.kendall_gram`, bit for bit, whatever the blocks; with ``missing``
-    "interleaving" and "topk", where sums of fractions are multiplied, up to rounding.
+    entries are those of :func:`torchrank.kendall_gram`, bit for bit, whatever the blocks.
 
     Args:
         X: {matrix}
