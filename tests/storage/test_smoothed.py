@@ -1,6 +1,7 @@
 """The smoothed kernel block by block: rounded by block, and by nothing else."""
 
 import contextlib
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 import torchrank as tr
 from tests.interruptions import Killed
 from tests.storage.cases import keep, killed_at
+from torchrank.kernels import smoothed_stream
 from torchrank.storage import block_folder, files
 
 RNG = np.random.default_rng(0)
@@ -121,6 +123,25 @@ def test_rounding_by_threads_is_no_secret(tmp_path):
         smoothed()(out=tmp_path / "g.npy", resume=True)
     with threads(2):
         smoothed()(out=tmp_path / "g.npy", resume=True)
+
+
+def test_another_processor_does_not_go_on(tmp_path, monkeypatch):
+    interrupted(tmp_path, smoothed())
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "OTHER")
+        with pytest.raises(ValueError, match=r"which differs in .*processor '.*' and not '.*, OTHER'"):
+            smoothed()(out=tmp_path / "g.npy", resume=True)
+        swept = smoothed(method="sweep")(out=tmp_path / "s.npy", resume=True)  # no products of matrices
+    smoothed()(out=tmp_path / "g.npy", resume=True)
+    assert smoothed(method="sweep")(out=tmp_path / "s.npy", resume=True).shape == swept.shape
+
+
+def test_a_processor_has_a_name(monkeypatch):
+    found = smoothed_stream.processor_of(torch.device("cpu"))
+    assert found.endswith(f", {torch.backends.cpu.get_cpu_capability()}")
+    assert not found.startswith(",")
+    monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
+    assert not smoothed_stream.processor_of(torch.device("cpu")).startswith(",")
 
 
 def test_a_sweep_goes_on_anywhere(tmp_path):

@@ -89,8 +89,9 @@ def smoothed_kendall_gram(  # pyright: ignore[reportInconsistentOverload] - opti
         out: {out} Products of features are rounded by the shape of a block, so that "exact" gives one call's values
             but for the last digits, and other ones with other blocks; "sweep" gives the bits of one call.
         block: {out_block}
-        resume: {resume} For this "exact" and "reference" need the same ``workspace``, version of torch, device and,
-            on a CPU, number of torch's threads, and refuse others; machines of different kinds may round differently.
+        resume: {resume} For this "exact" and "reference" need the same ``workspace``, version of torch, kind of
+            processor or card and, on a CPU, number of torch's threads, and refuse others. Libraries that multiply
+            matrices do not all promise the same last digits in every run.
         group: for ``out`` that is a name, {group}
 
     Returns:

@@ -1,5 +1,6 @@
 """A stream of blocks of the smoothed kernel."""
 
+import platform
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,19 @@ from torch import Tensor
 from torchrank.kernels.block_stream import BlockStream, Part, block_rows, check_block, check_one_matrix, digest
 from torchrank.ops.smoothed import chosen_method, smoothed_gram
 from torchrank.rankings.derivatives import needs_derivative
+
+
+def processor_of(device: torch.device) -> str:
+    """The kind of processor, by which libraries choose the instructions that multiply matrices and so their rounding."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    try:
+        from llvmlite.binding import get_host_cpu_name  # of the engines; it tells kinds of one maker apart
+
+        name = get_host_cpu_name()
+    except ImportError:
+        name = platform.processor() or platform.machine()
+    return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,7 @@ class SmoothedStream(BlockStream):
         found: dict[str, Any] = {"kernel": "smoothed", "arguments": arguments, "input": digest(scores)}
         if self.method != "sweep":
             found |= {"workspace": self.workspace, "device": self.x.device.type, "torch": torch.__version__}
+            found["processor"] = processor_of(self.x.device)
             if self.x.device.type == "cpu":
                 found["threads"] = torch.get_num_threads()
         return found
