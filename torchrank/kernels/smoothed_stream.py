@@ -13,7 +13,7 @@ from torchrank.rankings.derivatives import needs_derivative
 
 
 def processor_of(device: torch.device) -> str:
-    """The kind of processor, by which libraries choose the instructions that multiply matrices and so their rounding."""
+    """The kind of processor, by which libraries choose how they multiply matrices, and so how it rounds."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     try:
