@@ -1,6 +1,11 @@
 """The command line: `python -m torchrank gram`, from files to files, alone and by two processes."""
 
+import errno
+import io
+import itertools
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +15,19 @@ import pytest
 import scipy.sparse
 
 import torchrank as tr
+from tests.interruptions import Killed
 from torchrank import __main__ as command_line
+from torchrank import _gram
+from torchrank.storage.files import write_whole
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 4, (40, 7)).astype(float)
 PARTIAL = np.where(RNG.random(X.shape) < 0.4, np.nan, X + 1)
+
+
+def environment():
+    root = str(Path(__file__).parents[1])
+    return os.environ | {"PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
 
 
 @pytest.fixture
@@ -36,6 +49,9 @@ def files(tmp_path):
     np.save(tmp_path / "objects.npy", X.astype(object), allow_pickle=True)
     np.savetxt(tmp_path / "bare.csv", X, delimiter=",", fmt="%.17g")
     (tmp_path / "x.txt").write_text("1 2")
+    (tmp_path / "semicolons.csv").write_text("a;b;c\n1;2;3\n")
+    (tmp_path / "words.csv").write_text("a,b,c\n1,x,3\n")
+    (tmp_path / "nameless.csv").write_text(",b,c\n1,2,3\n")
     return tmp_path
 
 
@@ -69,8 +85,111 @@ def test_neighbors_of_a_file(files, capsys):
     np.testing.assert_array_equal(np.load(files / "indices.npy"), expected.indices)
     np.testing.assert_array_equal(np.load(files / "values.npy"), expected.values)
     assert capsys.readouterr().out.endswith("values.npy: Neighbors(3 of 40 rankings for each of 40)\n")
-    assert command_line.main(command) == 1
-    assert "indices.npy is there already; remove it" in capsys.readouterr().err
+
+
+NEAREST = tr.kendall_neighbors(X, 3)
+
+
+def neighbors(files, *options):
+    return command_line.main(["gram", str(files / "x.npy"), "--out", str(files / "out"), "--neighbors", "3", *options])
+
+
+def check_neighbors(files):
+    np.testing.assert_array_equal(np.load(files / "out" / "indices.npy"), NEAREST.indices)
+    np.testing.assert_array_equal(np.load(files / "out" / "values.npy"), NEAREST.values)
+
+
+def test_neighbors_are_known_again(files, capsys, monkeypatch):
+    assert neighbors(files) == 0
+    monkeypatch.setattr(_gram, "kendall_neighbors", None)  # nothing is computed again
+    assert neighbors(files, "--block", "7") == 0  # the result does not depend on blocks
+    assert capsys.readouterr().out.endswith("values.npy: there already, 3 of 40 rankings for each\n")
+    check_neighbors(files)
+
+
+@pytest.mark.parametrize("call", range(1, 5))
+def test_neighbors_of_a_killed_run_are_made_by_the_same_command(files, monkeypatch, call):
+    """Killed before or after each of the files that it writes."""
+    for after in (False, True):
+        with monkeypatch.context() as patched:
+            calls = itertools.count(1)
+
+            def written(path, write, after=after, calls=calls):
+                number = next(calls)
+                if number == call and not after:
+                    raise Killed
+                write_whole(path, write)
+                if number == call:
+                    raise Killed
+
+            patched.setattr(_gram, "write_whole", written)
+            with pytest.raises(Killed):
+                neighbors(files)
+        assert neighbors(files) == 0
+        check_neighbors(files)
+        shutil.rmtree(files / "out")
+
+
+def test_a_file_that_was_removed_is_made_again(files):
+    assert neighbors(files) == 0
+    (files / "out" / "values.npy").unlink()
+    assert neighbors(files) == 0
+    check_neighbors(files)
+
+
+def test_files_of_others_are_not_overwritten(files, capsys):
+    (files / "out").mkdir()
+    for content in (None, "hello", "[]", "{}"):
+        np.save(files / "out" / "values.npy", X)
+        if content is not None:
+            (files / "out" / "neighbors.json").write_text(content)
+        assert neighbors(files) == 1
+        assert "values.npy is there already; remove it" in capsys.readouterr().err
+        np.testing.assert_array_equal(np.load(files / "out" / "values.npy"), X)
+    (files / "out" / "values.npy").unlink()
+    assert neighbors(files) == 0
+    assert neighbors(files, "--variant", "a") == 1
+    assert "has other neighbors, which differ in variant None and not 'a'; remove it" in capsys.readouterr().err
+    np.save(files / "x.npy", X + np.arange(7))
+    assert neighbors(files) == 1
+    assert "has other neighbors, which differ in input" in capsys.readouterr().err
+    np.save(files / "x.npy", X)
+    np.save(files / "out" / "indices.npy", X)
+    assert neighbors(files) == 1
+    assert "indices.npy is not as the run that made it left it" in capsys.readouterr().err
+
+
+class FullDisk(io.BytesIO):
+    def write(self, data):
+        if self.tell() + memoryview(data).nbytes > 200:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(data)
+
+
+def test_a_full_disk_is_told(files, capsys, monkeypatch):
+    def onto_full_disk(path, write):
+        write(FullDisk() if path.suffix == ".npy" else io.BytesIO())
+
+    monkeypatch.setattr(_gram, "write_whole", onto_full_disk)
+    assert neighbors(files) == 1
+    assert "indices.npy; free 960 bytes and call again" in capsys.readouterr().err  # 40 * 3 * 8
+    assert not (files / "out" / "indices.npy").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of files are of Unix")
+def test_a_file_that_may_not_grow_is_told(files):
+    """What numpy.save says by itself is how many entries it has written."""
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from torchrank import __main__\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500)); sys.exit(__main__.main(sys.argv[1:]))"
+    )
+    job = ["gram", str(files / "x.npy"), "--out", str(files / "out"), "--neighbors", "3"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *job], capture_output=True, text=True, check=False, timeout=240, env=environment()
+    )
+    assert done.returncode == 1, done.stderr
+    assert "files may not grow as large as" in done.stderr
+    assert "make room and run the same command again" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -88,8 +207,8 @@ def test_neighbors_of_a_file(files, capsys):
         ("x.npy", ["--rankers", "who"], "--rankers names a column of a .csv or .tsv file; x.npy has none"),
         ("other.npz", [], "other.npz holds no matrix of scipy.sparse.save_npz"),
         ("broken.npz", [], "broken.npz holds no matrix of scipy.sparse.save_npz"),
-        ("x.npy", ["--neighbors", "40"], "k=40 is too large; there are 39 other rankings"),
-        ("x.npy", ["--block", "0"], "block=0 is too small"),
+        ("x.npy", ["--neighbors", "40"], "--neighbors 40 is too large; there are 39 other rankings"),
+        ("x.npy", ["--block", "0"], "--block 0 is too small"),
     ],
 )
 def test_errors_are_one_line(files, capsys, name, options, message):
@@ -100,6 +219,44 @@ def test_errors_are_one_line(files, capsys, name, options, message):
     assert "Traceback" not in said
     assert not [*(files / "out").glob("*.npy")]
     assert not (files / "out").exists() or options
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "note"),
+    [
+        ("partial.npy", "pass --missing pairwise to compare commonly ranked items only", False),
+        ("bare.csv", "pass --no-header if this is a row of data; columns whose names are numbers", False),
+        ("semicolons.csv", "Then pass delimiter=';' (what is written with = is an argument of", True),
+        ("words.csv", "weights=, --rankers and features= name the columns that are not items (what is", True),
+        ("nameless.csv", "--rankers '' takes it as names of the rows", False),
+    ],
+)
+def test_errors_speak_of_options(files, capsys, name, message, note):
+    assert command_line.main(["gram", str(files / name), "--out", str(files / "out")]) == 1
+    said = capsys.readouterr().err
+    assert message in said
+    assert bool(re.search(r"\w=", said)) == note
+    assert said.count("\n") == 1
+
+
+def test_a_resumed_run_is_told_the_command(files, capsys, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "no space; make room and call again with resume=True")
+
+    monkeypatch.setattr(_gram, "kendall_gram", full)
+    assert command_line.main(["gram", str(files / "x.npy"), "--out", str(files / "out")]) == 1
+    assert "make room and run the same command again\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "meta", "nonsense"])
+def test_a_device_that_is_not_there_is_a_wrong_option(files, capsys, device):
+    with pytest.raises(SystemExit) as status:
+        command_line.main(["gram", str(files / "x.npy"), "--out", str(files / "out"), "--device", device])
+    assert status.value.code == 2
+    said = capsys.readouterr().err
+    assert f"error: argument --device: '{device}' is no device to use here: " in said
+    assert not (files / "out").exists()
+    assert command_line.main(["gram", str(files / "x.npy"), "--out", str(files / "out"), "--device", "cpu"]) == 0
 
 
 @pytest.mark.parametrize("options", [["--missing", "perhaps"], ["--neighbors", "few"], []])
@@ -113,10 +270,8 @@ def test_wrong_options_show_the_usage(files, capsys, options):
 def test_two_processes(files):
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
     job = ["torchrank", "gram", str(files / "x.npy"), "--out", str(files / "out"), "--block", "8"]
-    root = str(Path(__file__).parents[1])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(
-        [*launcher, *job], capture_output=True, text=True, check=False, timeout=240, env=environment, cwd=files
+        [*launcher, *job], capture_output=True, text=True, check=False, timeout=240, env=environment(), cwd=files
     )
     assert done.returncode == 0, done.stderr
     np.testing.assert_array_equal(np.load(files / "out" / "gram.npy"), tr.kendall_gram(X))

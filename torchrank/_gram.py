@@ -1,9 +1,12 @@
 """``python -m torchrank gram``: kernels or neighbors from a file to files, alone or under ``torchrun``."""
 
 import argparse
+import errno
+import json
+import re
+import shlex
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +14,31 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from torchrank._version import __version__
 from torchrank.datasets import read_rankings
 from torchrank.kernels import kendall_gram
+from torchrank.kernels.block_stream import digest
 from torchrank.kernels.kendall_arguments import VARIANTS
 from torchrank.ops.rank import rank
-from torchrank.processes import Group, rank_of, started_by_torchrun, together
+from torchrank.processes import Group, rank_of, started_by_torchrun, together, told
 from torchrank.rankings.missing import MISSING
 from torchrank.storage.files import write_whole
+from torchrank.storage.plan import differences
 from torchrank.stream import kendall_neighbors
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_OPTIONS = {"block": "--block", "k": "--neighbors", "missing": "--missing", "rankers": "--rankers"}
+_OPTIONS |= {"variant": "--variant", "device": "--device"}
+_QUOTES = "'\""
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\"[^\"]*\"|[\w.+-]+)")
+_NAME = re.compile(rf"\b({'|'.join(_OPTIONS)})=(?!\w)")
+_WORDS = {  # first to last
+    "call again with resume=True": "run the same command again",
+    "pass header=False": "pass --no-header",
+    ", header=True if it names the columns": "; columns whose names are numbers are read from .npy alone",
+}
+_OTHERS = re.compile(r"\b(decimal|delimiter|encoding|features|form|gaps|header|items|lenient|sparse|weights)=")
+_RECORD = "neighbors.json"  # beside the arrays: what they are, and once both are there their sizes and times
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--block", type=int, metavar="ROWS", help="rows and columns of a block")
     parser.add_argument("--rankers", metavar="COLUMN", help="of a .csv or .tsv file, the column of names of rankings")
     parser.add_argument("--no-header", action="store_true", help="a .csv or .tsv file begins with scores, not names")
-    parser.add_argument("--device", help="where to compute; by default cuda if there is one, else cpu")
+    parser.add_argument("--device", type=_device, help="where to compute; by default cuda if there is one, else cpu")
 
 
 def gram(arguments: argparse.Namespace) -> int:
@@ -53,9 +71,37 @@ def gram(arguments: argparse.Namespace) -> int:
         with started_by_torchrun() as group:
             _run(arguments, group)
     except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
-        print(f"python -m torchrank gram: {error}", file=sys.stderr)
+        print(f"python -m torchrank gram: {_in_options(str(error))}", file=sys.stderr)
         return 1
     return 0
+
+
+def _device(name: str) -> str:
+    """The name of a device that is there; argparse shows what else is wrong with it beside the usage."""
+    try:
+        device = torch.device(name)
+        if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():  # asked without waking a card
+            raise RuntimeError(f"torch {torch.__version__} finds {torch.cuda.device_count()} CUDA devices here")
+        if device.type == "meta":
+            raise RuntimeError("it holds no numbers")
+        if device.type != "cuda":
+            torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        why = re.split(r"\n|\. ", str(error))[0]
+        raise argparse.ArgumentTypeError(f"{name!r} is no device to use here: {why}; give cpu, or none") from None
+    return name
+
+
+def _in_options(message: str) -> str:
+    """A message of the library, which names arguments of Python, in the options of the command line."""
+    for words, option in _WORDS.items():
+        message = message.replace(words, option)
+    message = _ARGUMENT.sub(lambda found: f"{_OPTIONS[found[1]]} {shlex.quote(found[2].strip(_QUOTES))}", message)
+    message = _NAME.sub(lambda found: _OPTIONS[found[1]], message)
+    if _OTHERS.search(message):
+        message += " (what is written with = is an argument of torchrank.datasets.read_rankings in Python, which reads "
+        message += "more kinds of files: save the scores of its result with numpy.save)"
+    return message
 
 
 def _run(asked: argparse.Namespace, group: Group) -> None:
@@ -71,23 +117,90 @@ def _run(asked: argparse.Namespace, group: Group) -> None:
         matrix = kendall_gram(rankings, out=path, resume=True, **common)
         shown = f"{path}: kernels of {len(matrix)} rankings, {matrix.dtype}"
     else:
-        paths = asked.out / "indices.npy", asked.out / "values.npy"
-        with together(group):
-            there = [path for path in paths if path.exists()]
-            if there:
-                raise FileExistsError(f"{there[0]} is there already; remove it, or give another folder")
-        near = kendall_neighbors(rankings, asked.neighbors, **common)
-        with together(group):
-            if first:
-                for path, values in zip(paths, near, strict=True):
-                    write_whole(path, _saving(values))
-        shown = f"{paths[0]} and {paths[1].name}: {near!r}"
+        shown = _neighbors(rankings, asked, common, group)
     if first:
         print(shown)
 
 
-def _saving(values: np.ndarray) -> Callable[[Any], None]:
-    return lambda file: np.save(file, values)
+def _neighbors(rankings: Any, asked: argparse.Namespace, common: dict[str, Any], group: Group) -> str:
+    """Write the neighbors, unless the same command has; returns what to say.
+
+    The record comes before the arrays, which are written whole one after the other, and again after them with their
+    sizes and times. So a run that was killed between them is known by the next one, which writes both anew.
+    """
+    paths = [asked.out / "indices.npy", asked.out / "values.npy"]
+    plan: dict[str, Any] = {}
+    done = False
+    with together(group):
+        if rank_of(group) == 0:
+            plan = {"neighbors": asked.neighbors, "variant": asked.variant, "input": digest(_known(rankings))}
+            plan = {"torchrank": __version__, **plan}
+            done = _are_there(asked.out / _RECORD, plan, paths)
+    named = f"{paths[0]} and {paths[1].name}"
+    if told(done, group)[0]:
+        return f"{named}: there already, {asked.neighbors} of {len(rankings)} rankings for each"
+    near = kendall_neighbors(rankings, asked.neighbors, **common)
+    with together(group):
+        if rank_of(group) == 0:
+            _record(asked.out / _RECORD, {"plan": plan})
+            for path, values in zip(paths, near, strict=True):
+                _save(path, np.asarray(values))
+            _record(asked.out / _RECORD, {"plan": plan, "files": {path.name: _stamp(path) for path in paths}})
+    return f"{named}: {near!r}"
+
+
+def _known(rankings: Any) -> list[Any]:
+    """What decides the neighbors of prepared rankings, for a digest."""
+    dense = (rankings.ranks,) if not hasattr(rankings, "starts") else (rankings.starts, rankings.items, rankings.ranks)
+    return [str(tuple(rankings.shape)), str(rankings.dtype), rankings.meaning.word, *dense]
+
+
+def _are_there(record: Path, plan: dict[str, Any], paths: list[Path]) -> bool:
+    """Whether an earlier run has finished these files.
+
+    Raises:
+        FileExistsError: they are there, and are not what this run would make or has begun.
+    """
+    there = [path for path in paths if path.exists()]
+    if not there:
+        return False
+    remedy = "remove it, or give another folder"
+    try:
+        found = json.loads(record.read_text(encoding="utf-8"))
+        its, files = found["plan"], found.get("files")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # of a file that is not there, or no record
+        raise FileExistsError(f"{there[0]} is there already; {remedy}") from None
+    if its != plan:
+        raise FileExistsError(f"{there[0]} has other neighbors, which differ in {differences(its, plan)}; {remedy}")
+    changed = [path for path in there if files is not None and files.get(path.name) != _stamp(path)]
+    if changed:
+        raise FileExistsError(f"{changed[0]} is not as the run that made it left it; {remedy}")
+    return files is not None and len(there) == len(paths)
+
+
+def _record(path: Path, content: dict[str, Any]) -> None:
+    write_whole(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
+
+
+def _stamp(path: Path) -> dict[str, int]:
+    """By which a file is known again."""
+    return {"bytes": path.stat().st_size, "nanoseconds": path.stat().st_mtime_ns}
+
+
+def _save(path: Path, values: np.ndarray) -> None:
+    """Write an array as ``numpy.save`` does, which by itself does not say that a disk is full."""
+
+    def write(file: Any) -> None:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
+        file.write(np.ascontiguousarray(values).data)
+
+    try:
+        write_whole(path, write)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        message = f"no space left to write {path}; free {values.nbytes:,} bytes and call again"
+        raise OSError(error.errno, message) from error
 
 
 def _scores(asked: argparse.Namespace) -> Any:
