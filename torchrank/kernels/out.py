@@ -85,7 +85,7 @@ def _into_file(
     with together(group):
         form_of(path).check()
         stream = prepare()
-        plan = plan_of(stream) | {"dtype": to_numpy(torch.empty(0, dtype=stream.dtype)).dtype.str}
+        plan = plan_of(stream) | {"dtype": _numpy_dtype(stream.dtype, path).str}
     refuse_different(plan | {"resume": bool(resume)}, group)
     parts = stream.parts()
     folder = _folder(path, plan, parts, resume=bool(resume), group=group)
@@ -119,6 +119,17 @@ def _folder(path: Path, plan: dict[str, Any], parts: list[Part], *, resume: bool
             folder.close()
         raise
     return folder
+
+
+def _numpy_dtype(dtype: torch.dtype, path: Path) -> np.dtype[Any]:
+    try:
+        return to_numpy(torch.empty(0, dtype=dtype)).dtype
+    except TypeError:
+        name = str(dtype).removeprefix("torch.")
+        raise TypeError(
+            f"out={str(path)!r} is made by NumPy, which lacks {name}, the dtype of these scores and their matrix; "
+            f"pass scores in float32, or a tensor of {name} as out"
+        ) from None
 
 
 def _torch_dtype(out: np.ndarray) -> torch.dtype:
