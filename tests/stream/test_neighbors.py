@@ -90,6 +90,8 @@ def test_kinds_and_dtypes(dtype):
     assert (indices.dtype, values.dtype) == (torch.int64, dtype)
     K = tr.kendall_gram(X)
     assert torch.equal(values, K.gather(1, indices))
+    frame = tr.kendall_neighbors(X, 3).to_frame()
+    np.testing.assert_array_equal(frame["value"].to_numpy().reshape(40, 3), values.double().numpy())
     assert isinstance(tr.kendall_neighbors(pd.DataFrame(FEW_TIES), 3).values, np.ndarray)
     none = tr.kendall_neighbors(X[:0], 3)
     assert none.indices.shape == none.values.shape == (0, 3)
@@ -110,6 +112,30 @@ def test_scikit_learn_takes_the_distances():
     classifier = KNeighborsClassifier(n_neighbors=5, metric="precomputed").fit(graph, y)
     whole = KNeighborsClassifier(n_neighbors=5, metric="precomputed").fit(distances, y)
     np.testing.assert_array_equal(classifier.predict(near), whole.predict(of_new))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("sign", KEYS)
+def test_distances_are_small_for_what_is_near(sign, dtype):
+    found = tr.kendall_neighbors(torch.from_numpy(FEW_TIES).to(dtype), 39, sign=sign)
+    K = found.values.double().numpy()
+    far = {"positive": 1 - K, "negative": 1 + K, "either": 1 - abs(K)}[sign]
+    graph, plain = found.to_csr(distance=True), found.to_csr()
+    assert graph.dtype == plain.dtype == (np.float64 if dtype == torch.float64 else np.float32)
+    np.testing.assert_array_equal(graph.indices.reshape(40, 39), found.indices.numpy())
+    np.testing.assert_array_equal(graph.data.reshape(40, 39), far.astype(graph.dtype))
+    np.testing.assert_array_equal(plain.data.reshape(40, 39), K)
+    assert (np.diff(graph.data.reshape(40, 39)) >= 0).all()
+    assert graph.data.min() >= 0
+    assert (graph @ np.ones(40)).shape == (40,)
+
+
+def test_the_most_opposed_do_not_begin_with_the_ranking_itself():
+    with pytest.raises(ValueError, match="sign='negative', of which a ranking itself is the last; use them as they"):
+        tr.kendall_neighbors(FEW_TIES, 3, sign="negative").with_self()
+    near = tr.kendall_neighbors(FEW_TIES, 3, sign="either").with_self().to_csr(distance=True)
+    np.testing.assert_array_equal(near.diagonal(), 0)
+    assert near.nnz == 160
 
 
 @pytest.mark.parametrize("X", [FEW_TIES, torch.from_numpy(FEW_TIES)], ids=["array", "tensor"])

@@ -46,6 +46,7 @@ class Neighbors(Generic[Kind]):
         of_one_set: whether they are neighbors among the rankings themselves, not in ``Y``.
         rows: names of the m rankings, where they came with some: in a data frame or a data set; or None.
         columns: names of the m2 rankings, likewise.
+        sign: which are near, as it was asked for.
     """
 
     indices: Kind
@@ -54,6 +55,7 @@ class Neighbors(Generic[Kind]):
     of_one_set: bool
     rows: Any = field(default=None, repr=False)
     columns: Any = field(default=None, repr=False)
+    sign: Sign = "positive"
 
     def __iter__(self) -> Iterator[Kind]:
         return iter((self.indices, self.values))
@@ -69,10 +71,16 @@ class Neighbors(Generic[Kind]):
         So UMAP and scikit-learn count: ``umap.UMAP(precomputed_knn=(found.indices, 1 - found.values))``.
 
         Raises:
-            ValueError: neighbors in ``Y``, where a ranking itself is not.
+            ValueError: neighbors in ``Y``, where a ranking itself is not; or with ``sign="negative"`` the most opposed
+                ones, of which a ranking itself is the last.
         """
         if not self.of_one_set:
             raise ValueError("these neighbors are in Y, where a ranking itself is not; use them as they are")
+        if self.sign == "negative":
+            raise ValueError(
+                "these neighbors are the most opposed rankings, sign='negative', of which a ranking itself is the last; use "
+                "them as they are"
+            )
         joined: tuple[Any, Any]
         indices: Any = self.indices
         values: Any = self.values
@@ -85,16 +93,22 @@ class Neighbors(Generic[Kind]):
         return replace(self, indices=joined[0], values=joined[1])
 
     def to_csr(self, *, distance: bool = False) -> sparse.csr_array:
-        """A sparse matrix ``(m, m2)`` of the values, in each row by falling ones.
+        r"""A sparse matrix ``(m, m2)`` of the values, in each row the nearest first.
+
+        Half-precision values come in float32, since sparse matrices of SciPy have no half precision.
 
         Args:
-            distance: whether it holds 1 - value, at least 0, in place of values. scikit-learn's learners with
+            distance: whether it holds distances in place of values, at least 0 and the smaller the nearer: 1 - value,
+                with ``sign="negative"`` 1 + value, with ``sign="either"`` 1 - \|value\|. scikit-learn's learners with
                 ``metric="precomputed"`` take it, for the set that they are fitted to :meth:`with_self`.
         """
         indices, values = self._arrays()
+        values = values.astype(np.promote_types(values.dtype, np.float32), copy=False)
         there = indices >= 0
         starts = np.concatenate([[0], there.sum(1).cumsum()])
-        data = np.clip(1 - values[there], 0, None) if distance else values[there]
+        data = values[there]
+        if distance:
+            data = np.clip(1 - {"positive": data, "negative": -data, "either": np.abs(data)}[self.sign], 0, None)
         return narrow(sparse.csr_array((data, indices[there], starts), shape=(len(indices), self.n_columns)))
 
     def to_frame(self) -> pandas.DataFrame:
@@ -112,7 +126,9 @@ class Neighbors(Generic[Kind]):
         return pandas.DataFrame(dict(zip(("ranking", "neighbor"), named, strict=True)) | {"value": values[row, place]})
 
     def _arrays(self) -> list[Any]:
-        return [to_numpy(part) if isinstance(part, Tensor) else part for part in self]
+        """Indices and values for NumPy, which lacks bfloat16."""
+        parts = [part.float() if getattr(part, "dtype", None) == torch.bfloat16 else part for part in self]
+        return [to_numpy(part) if isinstance(part, Tensor) else part for part in parts]
 
 
 @isolated
@@ -185,4 +201,4 @@ def kendall_neighbors(
     values, indices = merged_over(best, sign, group)
     origin = pair.origin
     names = origin.rows, origin.rows if stream.symmetric else origin.rows_y
-    return Neighbors(origin.wrap(indices), origin.wrap(values), m2, stream.symmetric, *names)
+    return Neighbors(origin.wrap(indices), origin.wrap(values), m2, stream.symmetric, *names, sign=sign)
