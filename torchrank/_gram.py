@@ -34,6 +34,7 @@ _ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\"[^\"]*\"|[\w.+-]+)
 _NAME = re.compile(rf"\b({'|'.join(_OPTIONS)})=(?!\w)")
 _WORDS = {  # first to last
     "call again with resume=True": "run the same command again",
+    "call again (a matrix in out= with resume=True)": "run the same command again",
     "pass header=False": "pass --no-header",
     ", header=True if it names the columns": "; columns whose names are numbers are read from .npy alone",
 }
