@@ -16,7 +16,7 @@ from torchrank.distributions.likelihood import PlackettLuceObjective
 from torchrank.distributions.maximum import maximum, method_for
 from torchrank.distributions.plackett_luce_fit import PlackettLuceFit, with_origin
 from torchrank.distributions.priors import LogPrior, Prior, log_prior
-from torchrank.distributions.ties import TiedObjective
+from torchrank.distributions.tied_likelihood import TiedObjective
 from torchrank.processes import Group, joined
 from torchrank.rankings.batches import Batches
 from torchrank.rankings.missing import Missing

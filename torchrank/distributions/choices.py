@@ -55,7 +55,7 @@ def choices_of(
 
 def log_prob(
     choices: Choices,  # (..., n)
-    logits: Tensor,  # (..., n) that broadcasts with them
+    logits: Tensor,  # (..., n) that broadcasts with them; -inf is the worth 0
 ) -> Tensor:
     """Log-probability of each ranking, ``(...)``; gradients of items that were not on offer are exactly 0.
 
@@ -63,13 +63,34 @@ def log_prob(
     """
     shape = torch.broadcast_shapes(choices.order.shape, logits.shape)
     sorted_logits = logits.to(torch.float64).expand(shape).gather(-1, choices.order.expand(shape))
-    # The lowest number and not -inf, whose gradient is NaN: its exponential beside any other is 0 just as well.
-    lowest = torch.finfo(torch.float64).min
-    # Only differences count; a large common part would cost them digits.
-    sorted_logits = sorted_logits - sorted_logits.detach().masked_fill(~choices.offered, lowest).amax(-1, keepdim=True)
-    on_offer = sorted_logits.masked_fill(~choices.offered, lowest)
-    log_total = on_offer.flip(-1).logcumsumexp(dim=-1).flip(-1)
-    return torch.where(choices.made, sorted_logits - log_total, 0).sum(dim=-1).to(logits.dtype)
+    theta, worthy = relative_logits(sorted_logits, choices.offered)
+    log_total = theta.flip(-1).logcumsumexp(dim=-1).flip(-1)
+    won = torch.where(worthy, theta - log_total, -torch.inf)
+    won = torch.where(any_from_here(worthy), won, -count_from_here(choices.offered).log())
+    return torch.where(choices.made, won, 0).sum(dim=-1).to(logits.dtype)
+
+
+def relative_logits(logits: Tensor, offered: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits less the largest one on offer, and which items are on offer with a worth above 0; ``(..., L)``.
+
+    Only differences count, and a large common part would cost them digits. Other items get the lowest number and not
+    -inf, whose gradient is NaN: its exponential beside any other is 0 just as well. They have no gradient.
+    """
+    lowest = torch.finfo(logits.dtype).min
+    worthy = offered & (logits != -torch.inf)
+    known = logits.masked_fill(~worthy, 0)
+    largest = known.detach().masked_fill(~worthy, lowest).amax(-1, keepdim=True)
+    return (known - largest.masked_fill(~worthy.any(-1, keepdim=True), 0)).masked_fill(~worthy, lowest), worthy
+
+
+def any_from_here(flags: Tensor) -> Tensor:
+    """Whether a flag is set at a place ``(..., L)`` or behind it."""
+    return flags.flip(-1).cumsum(-1).flip(-1) > 0
+
+
+def count_from_here(offered: Tensor) -> Tensor:
+    """How many items are on offer at a place ``(..., L)`` and behind, float64, at least 1."""
+    return offered.flip(-1).cumsum(-1).flip(-1).clamp(min=1).to(torch.float64)
 
 
 @dataclass(frozen=True)

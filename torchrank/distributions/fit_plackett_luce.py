@@ -19,7 +19,7 @@ from torchrank.distributions.likelihood import PlackettLuceObjective
 from torchrank.distributions.maximum import maximum, method_for
 from torchrank.distributions.plackett_luce_fit import PlackettLuceFit, with_origin
 from torchrank.distributions.priors import Gamma, LogPrior, Prior, log_prior
-from torchrank.distributions.ties import TiedObjective
+from torchrank.distributions.tied_likelihood import TiedObjective
 from torchrank.processes import Group
 from torchrank.rankings.arrays import as_array
 from torchrank.rankings.batches import Batched, as_batches, refuse_weights, refuse_without_batches

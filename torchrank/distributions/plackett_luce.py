@@ -18,6 +18,9 @@ from torchrank.rankings.orders import best_first, total_scores
 from torchrank.rankings.validate import check_choice
 from torchrank.typing import MissingWord
 
+WORTHLESS = 2.0**1021
+_LONGEST = 64.0  # no exponential number of float64 is larger
+
 
 @isolated
 class PlackettLuce(RankingDistribution):
@@ -38,6 +41,8 @@ class PlackettLuce(RankingDistribution):
 
     Args:
         logits: ``(..., n)`` logarithms :math:`\theta` of the items' worths, larger = preferred; may require a gradient.
+            -inf is the worth 0: such items come after all others, in any order with the same probability, and their
+            gradient is 0.
         missing: what unranked items (NaN) of values mean.
 
             * "raise": an error.
@@ -158,16 +163,15 @@ class PlackettLuce(RankingDistribution):
         logits = self.logits.to(torch.float64)
         n = logits.shape[-1]
         over = logits[..., :, None] - logits[..., None, :]
-        worthless = over.isnan()  # both of worth 0: samples rank them by index
-        first = torch.ones(n, n, dtype=over.dtype, device=over.device).triu(1)
-        chances = torch.where(worthless, first, torch.where(worthless, 0, over).sigmoid())
+        chances = torch.where(over.isnan(), 0, over).sigmoid()  # two items of worth 0 are ranked either way
         chances = chances * (1 - torch.eye(n, dtype=over.dtype, device=over.device))
         return (1 + chances.sum(-1)).to(self._score_dtype())
 
     @property
     def worths(self) -> Tensor:
         """The probabilities of being chosen first, ``(..., n)``, which add up to 1."""
-        return self.logits.softmax(dim=-1)
+        worthless = (self.logits == -torch.inf).all(-1, keepdim=True)
+        return self.logits.masked_fill(worthless, 0).softmax(dim=-1)
 
     @property
     def _sizes(self) -> Tensor:
@@ -180,11 +184,17 @@ class PlackettLuce(RankingDistribution):
 
 
 def with_gumbel_noise(logits: Tensor, shape: torch.Size) -> Tensor:
-    """Logits with independent Gumbel noise, float64, whose order is a sample of the distribution (Yellott, 1977)."""
+    """Logits with independent Gumbel noise, float64, whose order is a sample of the distribution (Yellott, 1977).
+
+    Those of worth 0 become numbers from -2 ``WORTHLESS`` to -``WORTHLESS``, in random order and below all others.
+    """
     logits = logits.to(torch.float64)
     # Large logits would swallow the noise; differences of those of narrow dtypes are exact in float64.
     logits = logits - logits.detach().amax(-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
-    return logits + torch.empty(shape, dtype=torch.float64, device=logits.device).exponential_().log_().neg_()
+    waits = torch.empty(shape, dtype=torch.float64, device=logits.device).exponential_()
+    worthless = logits == -torch.inf
+    noisy = logits.masked_fill(worthless, 0).clamp(min=-WORTHLESS) - waits.log()
+    return torch.where(worthless, -WORTHLESS * (1 + waits / _LONGEST), noisy)
 
 
 def _check_log_ties(log_ties: Tensor, n: int) -> None:

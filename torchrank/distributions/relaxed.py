@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.distributions import constraints
 
-from torchrank.distributions.plackett_luce import PlackettLuce, with_gumbel_noise
+from torchrank.distributions.plackett_luce import WORTHLESS, PlackettLuce, with_gumbel_noise
 from torchrank.distributions.support import RankingDistribution
 from torchrank.kernels.smoothed import one_window
 from torchrank.losses.spearman import soft_rank
@@ -95,7 +95,7 @@ class RelaxedPlackettLuce(RankingDistribution):
         state of torch's generator. Differentiable in logits and window.
         """
         noisy = self._noisy(sample_shape)
-        soft = soft_rank(noisy, self.window, noise=self.noise)
+        soft = soft_rank(_for_smoothing(noisy), self.window, noise=self.noise)
         if self.straight_through:
             soft = total_scores(noisy.detach()) + (soft - soft.detach())
         return soft.to(self._score_dtype())
@@ -113,7 +113,7 @@ class RelaxedPlackettLuce(RankingDistribution):
             ``sample_shape + batch_shape + (n,)``, differentiable in logits and window.
         """
         noisy = self._noisy(sample_shape)
-        soft = soft_top_k(noisy, k, self.window, noise=self.noise)
+        soft = soft_top_k(_for_smoothing(noisy), k, self.window, noise=self.noise)
         if self.straight_through:
             first = total_scores(noisy.detach()) > self.event_shape[0] - k
             soft = first.to(soft.dtype) + (soft - soft.detach())
@@ -134,3 +134,8 @@ class RelaxedPlackettLuce(RankingDistribution):
 
     def _score_dtype(self) -> torch.dtype:
         return torch.promote_types(self.logits.dtype, torch.float32)
+
+
+def _for_smoothing(noisy: Tensor) -> Tensor:
+    """Noisy logits with -inf for items of worth 0, which so are tied, whatever the window."""
+    return noisy.masked_fill(noisy <= -WORTHLESS, -torch.inf)
