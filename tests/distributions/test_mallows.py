@@ -290,3 +290,18 @@ def test_caps_are_positive_in_message_and_rule(cap: float) -> None:
     for name in ("rate", "rate_end", "sigma_end", "prior"):
         with pytest.raises(ValueError, match=name + message):
             torchrank.EMSettings(**{name: cap})
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_has_results_of_32_bits(dtype: torch.dtype) -> None:
+    lam = torch.tensor([0.1, 0.7], dtype=dtype, requires_grad=True)
+    narrow, wide = Mallows(torch.arange(30.0), lam), Mallows(torch.arange(30.0), lam.detach().double())
+    value = torch.randperm(30, generator=torch.Generator().manual_seed(0))
+    pairs = [(narrow.log_prob(value), wide.log_prob(value)), (narrow.mean_distance, wide.mean_distance)]
+    pairs += [(narrow.variance_distance, wide.variance_distance), (narrow.entropy(), wide.entropy())]
+    for found, wanted in pairs:
+        assert found.dtype == torch.float32
+        torch.testing.assert_close(found.double(), wanted, rtol=1e-6, atol=0)
+    narrow.log_prob(value).sum().backward()
+    assert lam.grad is not None
+    assert lam.grad.dtype == dtype

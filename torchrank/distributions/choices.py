@@ -57,7 +57,7 @@ def log_prob(
     choices: Choices,  # (..., n)
     logits: Tensor,  # (..., n) that broadcasts with them; -inf is the worth 0
 ) -> Tensor:
-    """Log-probability of each ranking, ``(...)``; gradients of items that were not on offer are exactly 0.
+    """Log-probability of each ranking, ``(...)``, at least float32; gradients of items not on offer are exactly 0.
 
     Arithmetic is in float64: beside a large logit the others would lose their differences in narrower dtypes.
     """
@@ -67,7 +67,7 @@ def log_prob(
     log_total = theta.flip(-1).logcumsumexp(dim=-1).flip(-1)
     won = torch.where(worthy, theta - log_total, -torch.inf)
     won = torch.where(any_from_here(worthy), won, -count_from_here(choices.offered).log())
-    return torch.where(choices.made, won, 0).sum(dim=-1).to(logits.dtype)
+    return torch.where(choices.made, won, 0).sum(dim=-1).to(torch.promote_types(logits.dtype, torch.float32))
 
 
 def relative_logits(logits: Tensor, offered: Tensor) -> tuple[Tensor, Tensor]:

@@ -88,10 +88,10 @@ class Mallows(RankingDistribution):
         """Log-probability of the rankings ``value`` (..., n); differentiable in ``lam``.
 
         Returns:
-            ``(...)`` in the dtype of ``lam``.
+            ``(...)`` in the dtype of ``lam``, at least float32.
         """
         logs = -self.lam.to(torch.float64) * self.distance(value) - self.log_partition
-        return logs.to(self.lam.dtype)
+        return logs.to(self._result_dtype())
 
     def distance(self, value: Tensor) -> Tensor:
         """Number of pairs that the rankings ``value`` (..., n) order otherwise than the center; ``(...)`` float64."""
@@ -121,7 +121,7 @@ class Mallows(RankingDistribution):
                 entered += entered >= mine[..., None]
                 place[..., j] = mine
             order = self.center.argsort(dim=-1, descending=True).expand(shape)
-            scores = torch.empty(shape, dtype=self._score_dtype(), device=lam.device)
+            scores = torch.empty(shape, dtype=self._result_dtype(), device=lam.device)
             return scores.scatter_(-1, order, (n - place).to(scores.dtype))
 
     @property
@@ -132,7 +132,7 @@ class Mallows(RankingDistribution):
     @property
     def mode(self) -> Tensor:
         """The most probable ranking: the center, reversed for negative ``lam``; ``(..., n)`` scores 1 to n."""
-        scores = total_scores(self.center, self._score_dtype())
+        scores = total_scores(self.center, self._result_dtype())
         return torch.where(self.lam[..., None] >= 0, scores, self.event_shape[0] + 1 - scores)
 
     @property
@@ -142,7 +142,7 @@ class Mallows(RankingDistribution):
         At ``lam`` 0 all are (n + 1)/2; they move toward the mode as ``lam`` grows. Differentiable in ``lam``.
         """
         places = total_scores(self.center, torch.float64)
-        return mean_scores(self.lam.to(torch.float64), places).to(self._score_dtype())
+        return mean_scores(self.lam.to(torch.float64), places).to(self._result_dtype())
 
     @property
     def log_partition(self) -> Tensor:
@@ -151,20 +151,20 @@ class Mallows(RankingDistribution):
 
     @property
     def mean_distance(self) -> Tensor:
-        """Expected :meth:`distance`, ``(...)`` in the dtype of ``lam``: n(n-1)/4 at 0, less for larger ``lam``."""
-        return mean_distance(self.lam.to(torch.float64), self.event_shape[0]).to(self.lam.dtype)
+        """Expected :meth:`distance`, ``(...)`` in the dtype of ``lam``, at least float32: n(n-1)/4 at 0."""
+        return mean_distance(self.lam.to(torch.float64), self.event_shape[0]).to(self._result_dtype())
 
     @property
     def variance_distance(self) -> Tensor:
         """Variance of :meth:`distance`, ``(...)``."""
-        return variance_distance(self.lam.to(torch.float64), self.event_shape[0]).to(self.lam.dtype)
+        return variance_distance(self.lam.to(torch.float64), self.event_shape[0]).to(self._result_dtype())
 
     def entropy(self) -> Tensor:
         """Entropy in nats, ``(...)``: log n! at ``lam`` 0."""
         lam, n = self.lam.to(torch.float64).abs(), self.event_shape[0]  # reversing the center changes nothing
-        return (log_partition(lam, n) + lam * mean_distance(lam, n)).to(self.lam.dtype)
+        return (log_partition(lam, n) + lam * mean_distance(lam, n)).to(self._result_dtype())
 
-    def _score_dtype(self) -> torch.dtype:
+    def _result_dtype(self) -> torch.dtype:
         return torch.promote_types(self.lam.dtype, torch.float32)
 
 

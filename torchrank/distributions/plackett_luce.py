@@ -109,7 +109,8 @@ class PlackettLuce(RankingDistribution):
     def log_prob(self, value: Tensor) -> Tensor:
         """Log-probability of the rankings ``value`` (..., n): scores, larger = preferred; differentiable in the logits.
 
-        Rankings of no item, and of one item out of those on offer, have probability 1.
+        Rankings of no item, and of one item out of those on offer, have probability 1. In the dtype of the logits, at
+        least float32; gradients come back in the dtype of the logits.
         """
         most = 1 if self.log_ties is None else 1 + len(self.log_ties)
         ranks = self.ranks_of(value, REMEDY if self.missing == "raise" else "allow", TIES_OR + "log_ties", most)
@@ -120,7 +121,7 @@ class PlackettLuce(RankingDistribution):
             ranks = ranks.gather(-1, order)
             choices = tied_choices(order, ranks, ranks >= (-1 if self.missing == "topk" else 0))
             logs = tied_log_prob(choices, self.logits.double(), self._sizes, self.log_ties.double())
-            logs = logs.to(self.logits.dtype)
+            logs = logs.to(self._result_dtype())
         return without_gradient(logs, value, what="probabilities of rankings are")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
@@ -133,8 +134,8 @@ class PlackettLuce(RankingDistribution):
             shape = self._extended_shape(torch.Size(sample_shape))
             if self.log_ties is not None:
                 logits = self.logits.to(torch.float64).expand(shape)
-                return tied_sample(logits, self._sizes, self.log_ties.double()).to(self._score_dtype())
-            return total_scores(with_gumbel_noise(self.logits, shape), self._score_dtype())
+                return tied_sample(logits, self._sizes, self.log_ties.double()).to(self._result_dtype())
+            return total_scores(with_gumbel_noise(self.logits, shape), self._result_dtype())
 
     @property
     def mode(self) -> Tensor:
@@ -145,7 +146,7 @@ class PlackettLuce(RankingDistribution):
         """
         if self.log_ties is not None:
             raise NotImplementedError("the most probable ranking with ties is not known; sample, or rank by the logits")
-        return total_scores(self.logits, self._score_dtype())
+        return total_scores(self.logits, self._result_dtype())
 
     @property
     def mean(self) -> Tensor:
@@ -165,7 +166,7 @@ class PlackettLuce(RankingDistribution):
         over = logits[..., :, None] - logits[..., None, :]
         chances = torch.where(over.isnan(), 0, over).sigmoid()  # two items of worth 0 are ranked either way
         chances = chances * (1 - torch.eye(n, dtype=over.dtype, device=over.device))
-        return (1 + chances.sum(-1)).to(self._score_dtype())
+        return (1 + chances.sum(-1)).to(self._result_dtype())
 
     @property
     def worths(self) -> Tensor:
@@ -179,7 +180,7 @@ class PlackettLuce(RankingDistribution):
         assert self.log_ties is not None
         return torch.arange(2, 2 + len(self.log_ties), device=self.logits.device)
 
-    def _score_dtype(self) -> torch.dtype:
+    def _result_dtype(self) -> torch.dtype:
         return torch.promote_types(self.logits.dtype, torch.float32)
 
 
