@@ -199,3 +199,9 @@ def test_half_precision_results_tie_no_items(dtype):
             assert function(X.long()).unique().numel() == 384
     finally:
         torch.set_default_dtype(before)
+
+
+def test_long_long_is_an_integer_of_64_bits() -> None:
+    """NumPy makes such arrays of lists of numbers from 2^63 on."""
+    assert torchrank.rank([[2**64 - 1, 2**64 - 2]]).ranks.tolist() == [[1, 0]]
+    assert torchrank.rank(np.array([[1, 2]], np.longlong)).ranks.tolist() == [[0, 1]]

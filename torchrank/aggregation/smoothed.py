@@ -12,7 +12,7 @@ from torchrank.aggregation.preferences import power_of_two
 from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
 from torchrank.kernels.smoothed import one_window
 from torchrank.losses.spearman import soft_rank
-from torchrank.ops.checks import complete_scores
+from torchrank.ops.checks import complete_scores, exact_differences
 from torchrank.rankings.arrays import Origin
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES, expected_signs
@@ -125,8 +125,9 @@ class _Voters(NamedTuple):
 
 def _voters(X: Scores, weights: Values | None, noise: str) -> _Voters:
     check_choice(noise, "noise", tuple(NOISES))
-    scores, origin = as_scores(X, "X", ordinal=False)
+    scores, origin = as_scores(X, "X", apart=True)
     weight = as_weights(weights_said(X, weights), scores)
     weight = weight / power_of_two(weight.detach().amax(dim=-1, keepdim=True))  # so that weights of any size have sums
     weight = weight / weight.sum(dim=-1, keepdim=True)
-    return _Voters(complete_scores(scores.to(torch.float64), "X"), weight, count_dtype(scores, origin), origin)
+    wide = exact_differences(scores, "X").to(torch.float64)
+    return _Voters(complete_scores(wide, "X"), weight, count_dtype(scores, origin), origin)

@@ -13,7 +13,7 @@ from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.batches import one_batch
 from torchrank.kernels.out import into, refuse_without_out
 from torchrank.kernels.smoothed_stream import SmoothedStream
-from torchrank.ops.checks import checked_smoothing, complete_scores, positive_window
+from torchrank.ops.checks import checked_smoothing, complete_scores, exact_differences, positive_window
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
@@ -148,7 +148,9 @@ def _sides(X: Scores, Y: Scores | None, window: Any) -> tuple[ScorePair, Tensor,
     pair = score_pair(X, Y)
     width = one_window(window, check=False)
     dtype = _working_dtype(pair.X, pair.X if pair.Y is None else pair.Y)
-    return pair, *checked_smoothing(pair.X.to(dtype), None if pair.Y is None else pair.Y.to(dtype), width)
+    x = exact_differences(pair.X, "X").to(dtype)
+    y = None if pair.Y is None else exact_differences(pair.Y, "Y").to(dtype)
+    return pair, *checked_smoothing(x, y, width)
 
 
 def _stream(
@@ -184,9 +186,9 @@ def smoothed_features(X: Scores[Array], *, window: float | Tensor, noise: Noise 
         ValueError, TypeError: as :func:`smoothed_kendall_gram`.
     """
     check_choice(noise, "noise", tuple(NOISES))
-    scores, origin = as_scores(X, "X", ordinal=False)
+    scores, origin = as_scores(X, "X", apart=True)
     width = one_window(window).to(scores.device)
-    x = complete_scores(scores.to(_working_dtype(scores)), "X")
+    x = complete_scores(exact_differences(scores, "X").to(_working_dtype(scores)), "X")
     n = x.shape[-1]
     i, j = item_pairs(n, x.device)
     left, right = x[..., i], x[..., j]
@@ -211,6 +213,6 @@ def one_window(window: float | Tensor, *, check: bool = True) -> Tensor:
 
 
 def _working_dtype(*sides: Tensor) -> torch.dtype:
-    """float32 for floating-point scores of up to 32 bits, else float64, which holds integers up to 2^53."""
+    """float32 for floating-point scores of up to 32 bits, else float64."""
     wide = any(side.dtype == torch.float64 or not side.is_floating_point() for side in sides)
     return torch.float64 if wide else torch.float32

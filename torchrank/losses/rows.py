@@ -9,7 +9,7 @@ from torch.nn.functional import pad
 
 from torchrank._warnings import warn
 from torchrank.kernels.smoothed import one_window
-from torchrank.ops.checks import positive_window
+from torchrank.ops.checks import exact_differences, positive_window
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.derivatives import without_gradient
@@ -64,7 +64,7 @@ def as_rows(prediction: Scores, target: Scores, mask: Any) -> Rows:
         TypeError: what is no real number; a mask that is not bool.
         ValueError: shapes, devices or names of items that differ.
     """
-    scores, origin = as_scores(prediction, "prediction", least_dims=1, least_items=0, ordinal=False)
+    scores, origin = as_scores(prediction, "prediction", least_dims=1, least_items=0, apart=True)
     word = getattr(getattr(target, "meaning", None), "word", None)
     if word in PARTIAL:
         raise ValueError(
@@ -91,7 +91,8 @@ def as_rows(prediction: Scores, target: Scores, mask: Any) -> Rows:
     counted = None if mask is None else as_mask(mask, scores)
     ranks = rankings.ranks if counted is None else torch.where(counted, rankings.ranks, -1)
     dtype, origin = count_dtype(scores, origin), origin.joint(rankings.origin, "prediction", "target")
-    return Rows(flat(scores), flat_ranks(ranks), scores.shape, dtype, origin, rankings.scores)
+    exact = exact_differences(scores, "prediction", ranks >= 0)
+    return Rows(flat(exact), flat_ranks(ranks), scores.shape, dtype, origin, rankings.scores)
 
 
 def as_mask(mask: Any, scores: Tensor) -> Tensor:

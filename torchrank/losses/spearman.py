@@ -10,6 +10,7 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
 from torchrank.losses.rows import ARGUMENTS, REDUCTIONS, as_mask, as_rows, flat, flat_mask, row_windows
+from torchrank.ops.checks import exact_differences
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.soft_ranks import soft_ranks
 from torchrank.rankings.isolation import isolated
@@ -52,10 +53,10 @@ def soft_rank(x: Scores[Array], window: float | Tensor, *, noise: Noise = "unifo
         [1.125, 1.875, 3.0]
     """
     check_choice(noise, "noise", tuple(NOISES))
-    scores, origin = as_scores(x, "x", least_dims=1, least_items=0, ordinal=False)
+    scores, origin = as_scores(x, "x", least_dims=1, least_items=0, apart=True)
     counted = scores == scores
     counted = counted if mask is None else counted & as_mask(mask, scores)
-    rows, n = flat(torch.where(counted, scores, 0)), scores.shape[-1]
+    rows, n = flat(torch.where(counted, exact_differences(scores, "x", counted), 0)), scores.shape[-1]
     ranks = soft_ranks(rows, flat_mask(counted, rows), row_windows(window, rows), noise, WORKSPACE)
     ranks = ranks[:, :n].reshape(scores.shape) + (counted.sum(-1, keepdim=True) + 1) / 2
     return origin.wrap(torch.where(counted, ranks, torch.nan).to(count_dtype(scores, origin)))

@@ -10,6 +10,7 @@ from torch import Tensor
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
 from torchrank.losses.rows import ARGUMENTS, as_mask, flat, flat_mask, row_windows
+from torchrank.ops.checks import exact_differences
 from torchrank.ops.top_k import top_k_bar
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES, passing, passing_slope
@@ -58,10 +59,11 @@ def soft_top_k(
     """
     check_choice(noise, "noise", tuple(NOISES))
     check_count(k, "k", 0, "items")
-    scores, origin = as_scores(x, "x", least_dims=1, least_items=0, ordinal=False)
+    scores, origin = as_scores(x, "x", least_dims=1, least_items=0, apart=True)
     counted = scores == scores
     counted = counted if mask is None else counted & as_mask(mask, scores)
-    rows, n = flat(torch.where(counted, scores, 0)).to(torch.float64), scores.shape[-1]
+    exact = exact_differences(scores, "x", counted)
+    rows, n = flat(torch.where(counted, exact, 0)).to(torch.float64), scores.shape[-1]
     among = flat_mask(counted, rows)
     shares = _shares(rows, among, k, row_windows(window, rows)[:, None], noise)
     return origin.wrap(shares[:, :n].reshape(scores.shape).to(count_dtype(scores, origin)))

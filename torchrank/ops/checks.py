@@ -13,6 +13,7 @@ from torch import Tensor
 
 from torchrank.ops.registration import implement
 from torchrank.rankings import validate
+from torchrank.rankings.arrays import TOO_FAR_APART
 
 _SUM_TOLERANCE = 1e-6  # of weights that may come from float32
 
@@ -128,6 +129,56 @@ def symmetric_gram(K: Tensor, name: str) -> None:
     """A Gram matrix ``(..., m, m)``; ``ValueError`` unless it is symmetric up to rounding in float32."""
     if not torch.allclose(K, K.mT, rtol=1e-4, atol=1e-6, equal_nan=True):
         raise ValueError(f"{name} is not symmetric; for new against training rows pass K_train, that of the latter")
+
+
+def _refuse_rounded(rounded: Tensor, name: str) -> None:
+    """Flags of rows ``(...)``; ``ValueError`` for a row whose integers float64 would round."""
+    if bool(rounded.any()):
+        row = [int(i) for i in rounded.nonzero()[0]]
+        raise ValueError(f"{name} {TOO_FAR_APART.format(row=validate.place_of(row) if row else 0)}")
+
+
+_check_rounded = _check("check_rounded", ", str name")(_refuse_rounded)
+
+
+def exact_differences(scores: Tensor, name: str, counted: Tensor | None = None) -> Tensor:
+    """Scores ``(..., n)`` whose differences in rows count, in float64 if they are integers of 64 bits.
+
+    Where float64 would round such integers, a row loses its least number, which changes no difference.
+
+    Args:
+        scores: of any real dtype.
+        name: what to call them in messages.
+        counted: bool of the same shape, which of them count; None for all.
+
+    Raises:
+        ValueError: a row whose integers float64 does not hold even so.
+    """
+    if scores.is_floating_point() or scores.element_size() < 8 or scores.shape[-1] == 0:
+        return scores
+    lowest = torch.iinfo(torch.int64).min
+    unsigned = scores.dtype == torch.uint64
+    bits = scores.view(torch.int64) if unsigned else scores
+    bits = bits if counted is None else torch.where(counted, bits, 0)
+    held = _is_exact(bits if unsigned else bits.abs()).all(-1)
+    in_order = bits ^ lowest if unsigned else bits  # as signed numbers
+    known = in_order if counted is None else torch.where(counted, in_order, torch.iinfo(torch.int64).max)
+    over_least = in_order - known.amin(-1, keepdim=True)  # from 2^63 on a negative number, whose bits are right
+    over_least = over_least if counted is None else torch.where(counted, over_least, 0)
+    plain = _float_of_unsigned(bits) if unsigned else bits.to(torch.float64)
+    exact = torch.where(held[..., None], plain, _float_of_unsigned(over_least))
+    rounded = _check_rounded(~(held | _is_exact(over_least).all(-1)), name)
+    return torch.where(rounded[..., None], torch.nan, exact)
+
+
+def _is_exact(bits: Tensor) -> Tensor:
+    """Whether float64 holds integers, which are given as the bits of unsigned ones of 64: 53 of them may be in use."""
+    unit = (bits & -bits).clamp(min=1)
+    return torch.where(bits < 0, bits & (2**11 - 1) == 0, bits // unit < 2**53)
+
+
+def _float_of_unsigned(bits: Tensor) -> Tensor:
+    return bits.to(torch.float64) + torch.where(bits < 0, 2.0**64, 0.0)
 
 
 torch.library.define("torchrank::check_smoothing", "(Tensor x, Tensor? y, Tensor window) -> Tensor")

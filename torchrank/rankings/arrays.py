@@ -79,7 +79,9 @@ _NUMBERS = "real numbers or bool"
 _EXACT = 2**53  # integers up to here are exact in float64
 
 
-def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool = False) -> tuple[Tensor, Origin]:
+def as_tensor(
+    values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool = False, apart: bool = False
+) -> tuple[Tensor, Origin]:
     """Numbers in any container as a tensor, and where they came from.
 
     Integers stay the integers they are: those of lists, data frames and arrays of objects too, in which NumPy would
@@ -91,10 +93,12 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
         expected: what should have come, for messages.
         ordinal: whether nothing but order counts. Then what no dtype of torch holds, such as large integers beside NaN,
             is numbered in its order; else it is rounded to float64.
+        apart: whether differences in rows count alone, so that large integers beside NaN lose a common part of theirs
+            where float64 would round them.
 
     Raises:
         TypeError: complex, quantized, sparse, nested or masked values, words, dates, or other objects.
-        ValueError: rows of different lengths.
+        ValueError: rows of different lengths; with ``apart``, integers whose differences float64 would round.
     """
     if isinstance(values, (list, tuple)) and len(values) and all(isinstance(part, Tensor) for part in values):
         values = _stacked(values, name)
@@ -103,7 +107,7 @@ def as_tensor(values: Any, name: str, expected: str = _NUMBERS, *, ordinal: bool
             raise TypeError(f"{name} is a {type(values).__name__}; expected {expected}{reader_of(values)}")
         array = as_array(values, name, expected)
         try:
-            tensor = from_array(array, name, expected, ordinal=ordinal)
+            tensor = from_array(array, name, expected, ordinal=ordinal, apart=apart)
         except TypeError as error:
             raise TypeError(f"{error}{reader_of(values)}") from None
         columns = columns_of(values)
@@ -181,14 +185,18 @@ def _may_be_rounded(array: np.ndarray) -> bool:
         return bool(np.any(np.abs(array) >= _EXACT))
 
 
-def from_array(array: np.ndarray, name: str, expected: str = _NUMBERS, *, ordinal: bool = False) -> Tensor:
+def from_array(
+    array: np.ndarray, name: str, expected: str = _NUMBERS, *, ordinal: bool = False, apart: bool = False
+) -> Tensor:
     """A real array of any layout and byte order as a tensor, sharing memory where torch can; see :func:`as_tensor`."""
     if array.dtype.kind == "O":
-        array = _from_objects(array, name, expected, ordinal=ordinal)
+        array = _from_objects(array, name, expected, ordinal=ordinal, apart=apart)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {array.dtype}; expected {expected}")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.kind in "iu":
+        array = array.view(f"{array.dtype.kind}{array.dtype.itemsize}")  # torch does not know C's long long by its name
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         array = _numbered(array.ravel().tolist(), array.shape) if ordinal else array.astype(np.float64)
     if not array.flags.writeable or any(stride < 0 or stride % array.itemsize for stride in array.strides):
@@ -196,7 +204,7 @@ def from_array(array: np.ndarray, name: str, expected: str = _NUMBERS, *, ordina
     return torch.from_numpy(array)
 
 
-def _from_objects(array: np.ndarray, name: str, expected: str, *, ordinal: bool) -> np.ndarray:
+def _from_objects(array: np.ndarray, name: str, expected: str, *, ordinal: bool, apart: bool) -> np.ndarray:
     """Objects that are numbers, or missing in a data frame, as an array of a dtype that torch has."""
     objects = array.ravel().tolist()
     for place, value in enumerate(objects):
@@ -212,7 +220,38 @@ def _from_objects(array: np.ndarray, name: str, expected: str, *, ordinal: bool)
                 return np.array([int(value) for value in objects], dtype).reshape(array.shape)
     if ordinal and any(abs(int(value)) >= _EXACT for value in objects if isinstance(value, numbers.Integral)):
         return _numbered(objects, array.shape)
+    if apart and array.ndim:
+        objects = _apart(objects, array.shape, name)
     return np.array([_as_float(value) for value in objects]).reshape(array.shape)
+
+
+TOO_FAR_APART = (
+    "has integers in row {row} that float64 does not hold, nor their differences from the least; where differences of "
+    "scores count, that would merge some: divide them, or pass floating-point numbers"
+)
+
+
+def _apart(objects: list[Any], shape: tuple[int, ...], name: str) -> list[Any]:
+    """Numbers by rows, less the least of a row where float64 would round its integers."""
+    found = []
+    for start in range(0, len(objects), max(1, shape[-1])):
+        row = objects[start : start + shape[-1]]
+        if not all(map(_is_exact, row)):
+            known = [value for value in row if value == value]
+            whole = all(isinstance(value, numbers.Integral) for value in known)
+            least = min(int(value) for value in known) if whole else 0
+            row = [int(value) - least if isinstance(value, numbers.Integral) else value for value in row]
+            if not all(map(_is_exact, row)):
+                place = np.unravel_index(start // shape[-1], shape[:-1]) if len(shape) > 1 else (0,)
+                where = ", ".join(str(int(i)) for i in place)
+                raise ValueError(f"{name} {TOO_FAR_APART.format(row=where)}")
+        found += row
+    return found
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether float64 holds a number, if it is an integer."""
+    return not isinstance(value, numbers.Integral) or _as_float(value) == int(value)
 
 
 def _as_float(value: Any) -> float:

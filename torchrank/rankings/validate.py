@@ -36,11 +36,11 @@ class ScorePair(NamedTuple):
 
 
 def as_scores(
-    X: Any, name: str = "X", *, least_dims: int = 2, least_items: int = 2, ordinal: bool = True
+    X: Any, name: str = "X", *, least_dims: int = 2, least_items: int = 2, ordinal: bool = True, apart: bool = False
 ) -> tuple[Tensor, Origin]:
     """Turn scores into a tensor without changing their order.
 
-    ``ordinal`` says whether nothing but their order counts, see :func:`torchrank.rankings.arrays.as_tensor`.
+    ``ordinal`` and ``apart`` say whether their order or differences count, as for :func:`.arrays.as_tensor`.
 
     Returns:
         The scores ``(..., n)`` with ``n >= least_items``, and where they came from.
@@ -50,14 +50,14 @@ def as_scores(
         ValueError: fewer than ``least_dims`` dimensions or ``least_items`` items.
     """
     if isinstance(X, Prepared):
-        if not ordinal:
+        if not ordinal or apart:
             raise TypeError(f"{name} are prepared rankings, which have no differences of scores; pass the scores")
         return X.as_scores(), X.origin
     if is_data_set(X):
-        words = {"least_dims": least_dims, "least_items": least_items, "ordinal": ordinal}
+        words = {"least_dims": least_dims, "least_items": least_items, "ordinal": ordinal, "apart": apart}
         scores, origin = as_scores(X.scores, name, **words)
         return scores, origin.of_data_set(X)
-    scores, origin = as_tensor(X, name, _SCORES, ordinal=ordinal)
+    scores, origin = as_tensor(X, name, _SCORES, ordinal=ordinal and not apart, apart=apart)
     if scores.ndim < least_dims:
         shape = tuple(scores.shape)
         hint = f"; for one ranking pass {name}[None, :]" if scores.ndim == 1 else ""
@@ -79,10 +79,10 @@ def score_pair(X: Scores, Y: Scores | None) -> ScorePair:
         TypeError: as :func:`as_scores`; prepared rankings, which have lost the differences.
         ValueError: as :func:`as_scores` and :func:`check_sides`; items of other names on both sides.
     """
-    x, origin = as_scores(X, "X", ordinal=False)
+    x, origin = as_scores(X, "X", apart=True)
     if Y is None:
         return ScorePair(x, None, real_dtype(x, origin), origin)
-    y, y_origin = as_scores(Y, "Y", ordinal=False)
+    y, y_origin = as_scores(Y, "Y", apart=True)
     check_sides((x.shape, y.shape), (x.device, y.device))
     origin = origin.joint(y_origin)
     of_x, of_y = (real_dtype(side, origin) if side.is_floating_point() else None for side in (x, y))
