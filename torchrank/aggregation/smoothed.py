@@ -13,6 +13,7 @@ from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
 from torchrank.kernels.smoothed import one_window
 from torchrank.losses.spearman import soft_rank
 from torchrank.ops.checks import complete_scores, exact_differences
+from torchrank.ops.units import in_common_unit
 from torchrank.rankings.arrays import Origin
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES, expected_signs
@@ -103,17 +104,17 @@ def smoothed_copeland(
         [1.778, -1.778, 0.0]
     """
     voters = _voters(X, weights, noise)
-    x = voters.scores
+    x, _, width = in_common_unit(voters.scores, None, _width(window, voters.scores))
     difference = x[..., :, None] - x[..., None, :]
     difference = torch.where(difference.isnan(), 0, difference)  # equal infinities are tied
-    signs = expected_signs(difference, _width(window, x), noise)
+    signs = expected_signs(difference, width.clamp(min=torch.finfo(x.dtype).tiny), noise)
     margins = (voters.weights[..., None, :] @ signs.flatten(-2)).squeeze(-2).unflatten(-1, signs.shape[-2:])
-    won = expected_signs(margins, _width(margin_window, x), noise).sum(-1)
+    won = expected_signs(margins, _width(margin_window, x).clamp(min=torch.finfo(x.dtype).tiny), noise).sum(-1)
     return voters.origin.named(won.to(voters.dtype), "items")
 
 
 def _width(window: float | Tensor, x: Tensor) -> Tensor:
-    return one_window(window).to(device=x.device, dtype=x.dtype).clamp(min=torch.finfo(x.dtype).tiny)
+    return one_window(window).to(device=x.device, dtype=x.dtype)
 
 
 class _Voters(NamedTuple):

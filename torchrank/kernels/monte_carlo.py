@@ -17,6 +17,7 @@ from torchrank.kernels.kendall import kendall_gram
 from torchrank.kernels.smoothed import one_window
 from torchrank.ops.checks import complete_scores, exact_differences
 from torchrank.ops.pair_counts import WORKSPACE
+from torchrank.ops.units import in_common_unit
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.validate import (
@@ -171,9 +172,10 @@ def monte_carlo_kendall_gram(
     check_generator(generator)
     workspace = check_workspace(workspace)
     pair = score_pair(X, Y)
-    jitters = Jitters(one_window(window), noise, int(n_samples), generator)
     x = complete_scores(exact_differences(pair.X, "X").to(torch.float64), "X")
     y = None if pair.Y is None else complete_scores(exact_differences(pair.Y, "Y").to(torch.float64), "Y")
+    x, y, width = in_common_unit(x, y, one_window(window))
+    jitters = Jitters(width, noise, int(n_samples), generator)
     if unbiased_diagonal and y is not None:
         raise ValueError("unbiased_diagonal=True is for Y=None: with another Y every entry is unbiased already")
     kernel = ESTIMATORS[estimator](x, y, jitters, unbiased_diagonal, workspace, progress)

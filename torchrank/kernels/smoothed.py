@@ -17,6 +17,7 @@ from torchrank.ops.checks import checked_smoothing, complete_scores, exact_diffe
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
+from torchrank.ops.units import in_common_unit
 from torchrank.processes import ARGUMENTS as OF_PROCESSES
 from torchrank.processes import Group
 from torchrank.rankings.isolation import isolated
@@ -101,8 +102,8 @@ def smoothed_kendall_gram(  # pyright: ignore[reportInconsistentOverload] - opti
         6e-8 off it were measured on a CPU for normal scores and n from 10 to 3000. On CUDA, Triton kernels multiply
         float32 as pairs of half-precision numbers, with the same bits in every run: errors stay below 1e-6, and 2e-7
         was the largest measured on an H100. float64, "reference", and all else where Triton is missing are
-        multiplied by torch, where float32 is that precise without TensorFloat-32, which is torch's default. Windows
-        outside of 2^-120 to 2^120 are computed in float64.
+        multiplied by torch, where float32 is that precise without TensorFloat-32, which is torch's default. Scores
+        of any size will do, since ratios to the window alone count.
 
         The result of "exact" and "sweep" has gradients for scores and window (the backward pass costs O(n^2) a pair
         and bounded workspace), and forward-mode and second ones, sums over all pairs of items in float64. Under
@@ -132,6 +133,7 @@ def smoothed_kendall_gram(  # pyright: ignore[reportInconsistentOverload] - opti
     refuse_without_out(block, resume, group)
     workspace = _checked(noise, method, workspace)
     pair, x, y, width = _sides(X, Y, window)
+    x, y, width = in_common_unit(x, y, width)
     flat_x, flat_y, shape = one_batch(x, y)
     result = smoothed_gram_op(flat_x, flat_y, width, noise, method, workspace, progress)
     return pair.origin.gram(result.reshape(shape).to(pair.dtype), symmetric=pair.Y is None)
@@ -189,12 +191,13 @@ def smoothed_features(X: Scores[Array], *, window: float | Tensor, noise: Noise 
     scores, origin = as_scores(X, "X", apart=True)
     width = one_window(window).to(scores.device)
     x = complete_scores(exact_differences(scores, "X").to(_working_dtype(scores)), "X")
+    x, _, width = in_common_unit(x, None, width)
     n = x.shape[-1]
     i, j = item_pairs(n, x.device)
     left, right = x[..., i], x[..., j]
     tied_infinities = (left == right) & left.isinf()  # finite ties have a slope
     difference = torch.where(tied_infinities, 0, left - right)
-    signs = expected_signs(difference, width.clamp(min=torch.finfo(x.dtype).tiny), noise)
+    signs = expected_signs(difference, width.to(x.dtype).clamp(min=torch.finfo(x.dtype).tiny), noise)
     features = (signs / math.sqrt(n_pairs(n))).to(real_dtype(scores, origin))
     return origin.wrap(features)
 

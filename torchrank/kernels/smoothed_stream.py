@@ -9,6 +9,7 @@ from torch import Tensor
 
 from torchrank.kernels.block_stream import BlockStream, Part, block_rows, check_block, check_one_matrix, digest
 from torchrank.ops.smoothed import chosen_method, smoothed_gram
+from torchrank.ops.units import in_common_unit
 from torchrank.rankings.derivatives import needs_derivative
 
 
@@ -105,5 +106,6 @@ class SmoothedStream(BlockStream):
         return found
 
     def _gram(self, x: Tensor, y: Tensor | None) -> Tensor:
-        gram = smoothed_gram(x, y, self.window, self.noise, self.method, self.workspace, False)
+        x, y, window = in_common_unit(x, y, self.window)
+        gram = smoothed_gram(x, y, window, self.noise, self.method, self.workspace, False)
         return gram.to(self.dtype)

@@ -15,6 +15,7 @@ from torchrank.losses.weights import ARGUMENTS as OF_WEIGHTS
 from torchrank.losses.weights import row_weights
 from torchrank.ops.agreement import agreement
 from torchrank.ops.pair_counts import WORKSPACE
+from torchrank.ops.units import in_unit
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.validate import Scores, check_choice
@@ -99,7 +100,8 @@ def kendall_loss(
     check_choice(reduction, "reduction", REDUCTIONS)
     rows = as_rows(prediction, target, mask)
     table, meant = row_weights(weights, pairs, scheme, rows)
-    sums = agreement(rows.x, rows.ranks, table, row_windows(window, rows.x), noise, meant, WORKSPACE)
+    x, width = in_unit(rows.x, row_windows(window, rows.x), rows.ranks >= 0, scale_free=variant == "b")
+    sums = agreement(x, rows.ranks, table, width, noise, meant, WORKSPACE)
     of_signs, square, strict, total = sums.unbind(-1)
     scale = total if variant == "a" else square * strict
     undefined = scale == 0  # and not NaN

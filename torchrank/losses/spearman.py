@@ -13,6 +13,7 @@ from torchrank.losses.rows import ARGUMENTS, REDUCTIONS, as_mask, as_rows, flat,
 from torchrank.ops.checks import exact_differences
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.soft_ranks import soft_ranks
+from torchrank.ops.units import in_unit
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.orders import centered_mid_ranks
@@ -57,7 +58,9 @@ def soft_rank(x: Scores[Array], window: float | Tensor, *, noise: Noise = "unifo
     counted = scores == scores
     counted = counted if mask is None else counted & as_mask(mask, scores)
     rows, n = flat(torch.where(counted, exact_differences(scores, "x", counted), 0)), scores.shape[-1]
-    ranks = soft_ranks(rows, flat_mask(counted, rows), row_windows(window, rows), noise, WORKSPACE)
+    among = flat_mask(counted, rows)
+    x_in_unit, width = in_unit(rows, row_windows(window, rows), among)
+    ranks = soft_ranks(x_in_unit, among, width, noise, WORKSPACE)
     ranks = ranks[:, :n].reshape(scores.shape) + (counted.sum(-1, keepdim=True) + 1) / 2
     return origin.wrap(torch.where(counted, ranks, torch.nan).to(count_dtype(scores, origin)))
 
@@ -104,8 +107,8 @@ def spearman_loss(
     check_choice(reduction, "reduction", REDUCTIONS)
     rows = as_rows(prediction, target, mask)
     counted = rows.ranks >= 0
-    ranks = soft_ranks(rows.x, counted, row_windows(window, rows.x), noise, WORKSPACE)
-    soft = torch.where(counted, ranks, 0).to(torch.float64)
+    x, width = in_unit(rows.x, row_windows(window, rows.x), counted, scale_free=True)
+    soft = torch.where(counted, soft_ranks(x, counted, width, noise, WORKSPACE), 0).to(torch.float64)
     hard = centered_mid_ranks(rows.ranks).to(torch.float64) / 2
     scale = soft.square().sum(-1) * hard.square().sum(-1)
     undefined = scale == 0  # and not NaN

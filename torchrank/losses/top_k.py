@@ -12,6 +12,7 @@ from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
 from torchrank.losses.rows import ARGUMENTS, as_mask, flat, flat_mask, row_windows
 from torchrank.ops.checks import exact_differences
 from torchrank.ops.top_k import top_k_bar
+from torchrank.ops.units import in_unit
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES, passing, passing_slope
 from torchrank.rankings.validate import Scores, as_scores, check_choice, check_count, count_dtype
@@ -65,7 +66,8 @@ def soft_top_k(
     exact = exact_differences(scores, "x", counted)
     rows, n = flat(torch.where(counted, exact, 0)).to(torch.float64), scores.shape[-1]
     among = flat_mask(counted, rows)
-    shares = _shares(rows, among, k, row_windows(window, rows)[:, None], noise)
+    rows, width = in_unit(rows, row_windows(window, rows), among)
+    shares = _shares(rows, among, k, width[:, None], noise)
     return origin.wrap(shares[:, :n].reshape(scores.shape).to(count_dtype(scores, origin)))
 
 

@@ -14,6 +14,7 @@ from torchrank.ops.checks import pair_weights as checked_pair_weights
 from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.orders import best_first
 from torchrank.rankings.validate import check_choice
+from torchrank.rankings.weights import power_of_two
 from torchrank.typing import LossScheme
 
 SCHEMES = get_args(LossScheme)
@@ -83,8 +84,8 @@ def _rows_of(table: Tensor, rows: Rows, dims: int) -> Tensor:
 
 def _scaled(weights: Tensor, dims: tuple[int, ...]) -> Tensor:
     """Weights of each row times a power of two, so that no sum of large or small ones leaves the range of float64."""
-    exponent = torch.frexp(weights.detach().amax(dims, keepdim=True)).exponent
-    return weights / torch.ldexp(torch.ones_like(exponent, dtype=weights.dtype), exponent)
+    exponent = torch.frexp(weights.detach().amax(dims, keepdim=True)).exponent.long()
+    return weights * power_of_two(-exponent.clamp(-1022, 1022))
 
 
 def _hyperbolic(ranks: Tensor) -> Tensor:

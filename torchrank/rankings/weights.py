@@ -15,9 +15,9 @@ def in_own_unit(
     exact, whole weights stay exact multiples of each other, and weights times a power of two give the same bits.
     """
     exponent = torch.frexp(weights.amax(dim=-1)).exponent.long().clamp(-_LARGEST, _LARGEST)
-    return weights * _power_of_two(-exponent)[..., None], _power_of_two(exponent)
+    return weights * power_of_two(-exponent)[..., None], power_of_two(exponent)
 
 
-def _power_of_two(exponent: Tensor) -> Tensor:
+def power_of_two(exponent: Tensor) -> Tensor:
     """2^exponent in float64, by its bits: ``exp2`` need not be exact."""
     return ((exponent + _BIAS) << _FRACTION_BITS).view(torch.float64)
