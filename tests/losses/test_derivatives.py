@@ -6,10 +6,10 @@ import shutil
 import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
-from torch.func import grad, jacfwd, jacrev, vmap
+from torch.func import grad, jacfwd, jacrev, jvp, vmap
 
 from tests.transforms import transforms_agree
-from torchrank import kendall_loss, soft_rank, spearman_loss
+from torchrank import kendall_gram, kendall_loss, smoothed_kendall_gram, soft_rank, spearman_loss
 
 G = torch.Generator().manual_seed(0)
 X = torch.randn(3, 5, generator=G, dtype=torch.float64)
@@ -163,3 +163,49 @@ def test_a_second_derivative_of_a_compiled_one_is_refused():
     (gradient,) = torch.autograd.grad(compiled(leaf), leaf, create_graph=True)
     with pytest.raises(RuntimeError):
         torch.autograd.grad(gradient.sum(), leaf)
+
+
+@pytest.mark.parametrize("of_row", [lambda x, y: kendall_loss(x, y, window=1.3), lambda x, y: soft_rank(x, 1.3)])
+def test_forward_mode_of_vmap(of_row):
+    """The same as vmap of forward mode; two vmaps too."""
+    towards = torch.randn(X.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    wanted = vmap(lambda x, y, v: jvp(lambda x: of_row(x, y), (x,), (v,)))(X, Y, towards)
+    found = jvp(lambda x: vmap(of_row)(x, Y), (X,), (towards,))
+    torch.testing.assert_close(found, wanted)
+    found = jvp(lambda x: vmap(vmap(of_row))(x[None], Y[None]), (X,), (towards,))
+    torch.testing.assert_close(tuple(part[0] for part in found), wanted)
+
+
+def test_forward_mode_of_vmap_of_counts_is_refused():
+    with pytest.raises(RuntimeError, match="Kendall counts are piecewise constant"):
+        jvp(lambda x: vmap(lambda x: kendall_gram(x[None], X))(x), (X,), (X,))
+
+
+DERIVED = {
+    "kendall_loss": lambda x: kendall_loss(x, Y, window=1.3),
+    "soft_rank": lambda x: soft_rank(x, 1.3).square().sum(),
+    "smoothed_kendall_gram": lambda x: smoothed_kendall_gram(x, window=1.3).sum(),
+}
+
+
+@pytest.mark.parametrize("function", DERIVED.values(), ids=DERIVED)
+def test_transforms_in_compiled_functions_are_refused(function):
+    """torch would raise in its own words, or give zeros."""
+    cases = [grad(function), vmap(grad(function)), lambda x: jvp(function, (x,), (x,))]
+    for case, x in zip(cases, (X, X[None], X), strict=True):
+        torch._dynamo.reset()
+        with pytest.raises(RuntimeError, match="takes no derivatives by torch"):
+            torch.compile(case, backend="aot_eager")(x)
+
+
+@pytest.mark.parametrize("name", ["kendall_loss", "soft_rank", "smoothed_kendall_gram"])
+def test_what_to_do_instead(name):
+    """Compile the function, with its gradient in the graph or outside of it; a constant may be of any kind."""
+    function, x = DERIVED[name], X.clone().requires_grad_()
+    wanted = grad(function)(X)
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(torch.autograd.grad(compiled(x), x)[0], wanted)
+    compiled(x).backward()
+    torch.testing.assert_close(x.grad, wanted)
+    beside = torch.compile(grad(lambda x: x.sum() * function(X)), fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(beside(X), function(X).expand(X.shape))

@@ -8,6 +8,7 @@ from torch import Tensor
 from torchrank.ops.engines import runs_triton, why_missing
 from torchrank.ops.reference import agreement as reference
 from torchrank.ops.registration import implement, vmap_as_batch
+from torchrank.rankings.derivatives import in_graph, needs_derivative
 
 torch.library.define(
     "torchrank::agreement",
@@ -43,10 +44,9 @@ def agreement(
     with sums in float64. Differentiable in ``x``, ``weights`` and ``window``.
     """
     from torchrank.ops.agreement_autograd import Agreement  # it builds on the op, which is defined here
-    from torchrank.rankings.derivatives import needs_derivative
 
     slopes = needs_derivative(x) or needs_derivative(window)
-    if torch.compiler.is_compiling():
+    if in_graph(x, weights, window):
         call = torch.ops.torchrank.agreement
         return call(x, ranks, weights, window, noise, scheme, workspace, slopes)[0]
     return Agreement.apply(x, weights, window, ranks, noise, scheme, workspace, slopes)[0]

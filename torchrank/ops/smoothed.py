@@ -11,6 +11,7 @@ from torchrank._progress import progress_bar
 from torchrank.ops.engines import runs_triton, why_missing
 from torchrank.ops.reference import smoothed as reference
 from torchrank.ops.registration import implement, vmap_as_batch, vmap_by_calls
+from torchrank.rankings.derivatives import in_graph
 from torchrank.typing import SmoothedMethod
 
 METHODS = get_args(SmoothedMethod)
@@ -49,7 +50,7 @@ def smoothed_gram(
     """
     from torchrank.ops.smoothed_autograd import SmoothedGram  # it builds on the ops, which are defined below
 
-    call = torch.ops.torchrank.smoothed_gram if torch.compiler.is_compiling() else SmoothedGram.apply
+    call = torch.ops.torchrank.smoothed_gram if in_graph(x, y, window) else SmoothedGram.apply
     return call(x, y, window, noise, method, workspace, progress)
 
 

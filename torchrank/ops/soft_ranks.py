@@ -6,6 +6,7 @@ from torch import Tensor
 from torchrank.ops.engines import why_missing
 from torchrank.ops.reference import soft_ranks as reference
 from torchrank.ops.registration import implement, vmap_as_batch
+from torchrank.rankings.derivatives import in_graph
 
 torch.library.define(
     "torchrank::soft_ranks", "(Tensor x, Tensor counted, Tensor window, str noise, int workspace) -> Tensor"
@@ -31,7 +32,7 @@ def soft_ranks(x: Tensor, counted: Tensor, window: Tensor, noise: str, workspace
     """
     from torchrank.ops.soft_ranks_autograd import SoftRanks  # it builds on the ops, which are defined here
 
-    if torch.compiler.is_compiling():
+    if in_graph(x, window):
         return torch.ops.torchrank.soft_ranks(x, counted, window, noise, workspace)
     return SoftRanks.apply(x, window, counted, noise, workspace)
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from torchrank._progress import progress_bar
 from torchrank.ops.reference.pair_counts import pair_blocks, signs
 from torchrank.ops.registration import implement, vmap_by_calls
-from torchrank.rankings.derivatives import refuse_nested_forward
+from torchrank.rankings.derivatives import in_graph, refuse_nested_forward
 
 _BYTES = 48  # of a row and a pair: its sign in int32, float32 and float64, and what comes of it
 
@@ -47,7 +47,7 @@ def weighted_pairs(
         workspace: bytes to use at most beside inputs and outputs.
         progress: show a progress bar.
     """
-    call = torch.ops.torchrank.weighted_pairs if torch.compiler.is_compiling() else _Sums.apply
+    call = torch.ops.torchrank.weighted_pairs if in_graph(weights) else _Sums.apply
     return WeightedPairs(*call(x, y, weights, workspace, progress))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._C._functorch import TransformType
+from torch._C._functorch import TransformType, get_unwrapped, is_batchedtensor
 from torch._functorch.pyfunctorch import retrieve_all_functorch_interpreters
 from torch.autograd import forward_ad
 
@@ -61,7 +61,7 @@ def _refusing(result: Tensor, inputs: Sequence[Tensor | None], message: str) -> 
     asking = [value for value in inputs if value is not None and needs_derivative(value)]
     if not asking:
         return result
-    function = _PiecewiseConstant if torch.compiler.is_compiling() else _InEveryMode
+    function = _PiecewiseConstant if in_graph(*asking) else _InEveryMode
     return function.apply(message, result, *asking)
 
 
@@ -71,7 +71,36 @@ def needs_derivative(values: Tensor) -> bool:
         return False
     if values.requires_grad and torch.is_grad_enabled():
         return True
-    return not torch.compiler.is_compiling() and forward_ad.unpack_dual(values).tangent is not None
+    if in_graph():
+        return False
+    while is_batchedtensor(values):  # of vmap within forward mode, which has no rule for taking tangents out
+        values = get_unwrapped(values)
+    return forward_ad.unpack_dual(values).tangent is not None
+
+
+def in_graph(*smooth: Tensor | None) -> bool:
+    """Whether torch.compile takes a call into a graph, in which the derivatives of an op are those of its registration.
+
+    Raises:
+        RuntimeError: where ``torch.func.grad``, ``jvp`` and the like take derivatives in ``smooth``, or may do so.
+            Registered derivatives do not serve these, and torch would give zeros for ``jvp``.
+    """
+    if not torch.compiler.is_compiling():
+        return False
+    _refuse_transforms(any(value is not None and value.requires_grad for value in smooth))
+    return True
+
+
+@torch.compiler.assume_constant_result
+def _refuse_transforms(backwards: bool) -> bool:
+    """Looks, while a graph is made, at the transforms that are being traced."""
+    kinds = (TransformType.Jvp, TransformType.Grad) if backwards else (TransformType.Jvp,)
+    if any(level.key() in kinds for level in retrieve_all_functorch_interpreters()):
+        raise RuntimeError(
+            "torch.compile takes no derivatives by torch.func through torchrank: compile the function alone and call "
+            ".backward() or torch.autograd.grad on what it gives, or leave out torch.compile"
+        )
+    return False
 
 
 def refuse_nested_forward() -> None:
