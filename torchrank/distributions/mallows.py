@@ -114,15 +114,13 @@ class Mallows(RankingDistribution):
         with torch.no_grad():
             shape, n = self._extended_shape(torch.Size(sample_shape)), self.event_shape[0]
             lam = self.lam.to(torch.float64).expand(shape[:-1])
-            place = torch.empty(shape, dtype=torch.int64, device=lam.device)  # of the items in the order of the center
-            for j in range(n):
-                entered = place[..., :j]
-                mine = j - _truncated_geometric(lam, j + 1)
-                entered += entered >= mine[..., None]
-                place[..., j] = mine
+            place = torch.zeros(*shape[:-1], 0, dtype=torch.int64, device=lam.device)  # by the order of the center
+            for j in range(n):  # nothing in place, for vmap
+                mine = (j - _truncated_geometric(lam, j + 1))[..., None]
+                place = torch.cat([place + (place >= mine), mine], -1)
             order = self.center.argsort(dim=-1, descending=True).expand(shape)
-            scores = torch.empty(shape, dtype=self._result_dtype(), device=lam.device)
-            return scores.scatter_(-1, order, (n - place).to(scores.dtype))
+            scores = torch.zeros(shape, dtype=self._result_dtype(), device=lam.device)
+            return scores.scatter(-1, order, (n - place).to(scores.dtype))
 
     @property
     def support(self) -> constraints.Constraint:
@@ -185,5 +183,5 @@ def _truncated_geometric(lam: Tensor, count: int) -> Tensor:
     a = lam.abs()
     # P(V <= v) = (1 - e^(-a (v+1))) / (1 - e^(-a count))
     v = torch.where(a > 0, -(uniform * (-a * count).expm1()).log1p() / a.clamp(min=1e-300), uniform * count)
-    v = v.floor().to(torch.int64).clamp_(0, count - 1)
+    v = v.floor().to(torch.int64).clamp(0, count - 1)
     return torch.where(lam < 0, count - 1 - v, v)

@@ -15,10 +15,13 @@ from torchrank.rankings.derivatives import on_values, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Meaning
 from torchrank.rankings.orders import best_first, total_scores
+from torchrank.rankings.unmapped import refuse_mapped
 from torchrank.rankings.validate import check_choice
 from torchrank.typing import MissingWord
 
 WORTHLESS = 2.0**1021
+_DRAWN = "with ties it looks at the sets that it has drawn"
+_BATCHES = "sample from one law of a batch of logits, or in a loop"
 _LONGEST = 64.0  # no exponential number of float64 is larger
 
 
@@ -133,6 +136,7 @@ class PlackettLuce(RankingDistribution):
         with torch.no_grad():
             shape = self._extended_shape(torch.Size(sample_shape))
             if self.log_ties is not None:
+                refuse_mapped("PlackettLuce.sample", _DRAWN, self.logits, self.log_ties, instead=_BATCHES)
                 logits = self.logits.to(torch.float64).expand(shape)
                 return tied_sample(logits, self._sizes, self.log_ties.double()).to(self._result_dtype())
             return total_scores(with_gumbel_noise(self.logits, shape), self._result_dtype())
@@ -192,7 +196,8 @@ def with_gumbel_noise(logits: Tensor, shape: torch.Size) -> Tensor:
     logits = logits.to(torch.float64)
     # Large logits would swallow the noise; differences of those of narrow dtypes are exact in float64.
     logits = logits - logits.detach().amax(-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
-    waits = torch.empty(shape, dtype=torch.float64, device=logits.device).exponential_()
+    # Not by exponential_, which vmap cannot draw differently for each. Uniform numbers are multiples of 2^-53.
+    waits = -(-torch.rand(shape, dtype=torch.float64, device=logits.device)).log1p().clamp(max=-(2.0**-54))
     worthless = logits == -torch.inf
     noisy = logits.masked_fill(worthless, 0).clamp(min=-WORTHLESS) - waits.log()
     return torch.where(worthless, -WORTHLESS * (1 + waits / _LONGEST), noisy)

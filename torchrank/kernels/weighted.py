@@ -18,6 +18,7 @@ from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import rankings_of_sides
 from torchrank.ops.weighted_pairs import weighted_pairs
 from torchrank.rankings.arrays import Matrix, as_tensor
+from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_names, columns_of, index_of
 from torchrank.rankings.orders import total_scores
@@ -124,12 +125,17 @@ def pair_weights(items: Values[Array], *, scheme: Scheme = "product") -> Array:
         worth = 1 / (len(ranks) + 1 - total_scores(ranks))
     else:
         worth = given.to(torch.float64)
-        legal = (worth >= 0) & worth.isfinite()
-        if not bool(legal.all()):
-            item = int((~legal).nonzero()[0])
-            raise ValueError(f"items[{item}] is {worth[item].item():g}; weights must be finite and at least 0")
+        on_values(_check_worth, worth)
     weights = worth[:, None] * worth if scheme == "product" else worth[:, None] + worth
     return origin.wrap(weights * (1 - torch.eye(len(worth), dtype=torch.float64, device=worth.device)))
+
+
+def _check_worth(worth: Tensor) -> Tensor:
+    wrong = ~((worth >= 0) & worth.isfinite())
+    if bool(wrong.any()):
+        item = int(wrong.nonzero()[0][-1])
+        raise ValueError(f"items[{item}] is {worth[wrong][0].item():g}; weights must be finite and at least 0")
+    return worth
 
 
 def _as_weights(pairs: Matrix, n: int, device: torch.device) -> Tensor:
