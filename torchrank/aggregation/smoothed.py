@@ -84,6 +84,9 @@ def smoothed_copeland(
     add up to 1, and g as in :func:`torchrank.smoothed_kendall_gram`, with the window u for scores and v for margins. As
     both windows shrink, it becomes :func:`torchrank.copeland`.
 
+    This is a smooth function of expected margins. It is not the expected Copeland score under the jitters, the mean of
+    the sign of a jittered margin, which no function here gives.
+
     Args:
         X: {uncertain}
         weights: {weights}
