@@ -289,6 +289,38 @@ def test_two_processes_are_one_on_the_whole_batch(name, tmp_path):
         torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
 
 
+LISTS = torch.randn(6, 4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+TARGETS = torch.rand(6, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+TARGETS[[1, 3, 4, 5]] = torch.nan  # the second process has no list with a pair
+
+
+def _gradient_of_sums(group) -> Tensor:
+    """Of the weights of a model after sums of losses, over the number of lists of all processes."""
+    rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    model = scorer()
+    parallel = DistributedDataParallel(model, process_group=group)
+    lists, targets = LISTS[rank::world], TARGETS[rank::world]
+    counted = (targets.isfinite().sum(-1) > 1).sum()
+    torch.distributed.all_reduce(counted, group=group)
+    loss = tr.kendall_loss(parallel(lists)[..., 0], targets, window=1.0, reduction="sum")
+    (world * loss / counted).backward()
+    return model.weight.grad
+
+
+def scorer() -> torch.nn.Linear:
+    model = torch.nn.Linear(3, 1, dtype=torch.float64)
+    torch.nn.init.ones_(model.weight)
+    return model
+
+
+def test_lists_without_pairs_in_some_processes(tmp_path):
+    """As docs/loops.md has it: the mean over the lists of all processes."""
+    alone = scorer()
+    tr.kendall_loss(alone(LISTS)[..., 0], TARGETS, window=1.0).backward()
+    for found in run(2, _gradient_of_sums, tmp_path):
+        torch.testing.assert_close(found, alone.weight.grad, rtol=1e-12, atol=0)
+
+
 def in_checkpoint(kernel, X):
     return checkpoint(kernel, X, use_reentrant=False)
 

@@ -28,7 +28,7 @@ class KendallLoss(LogWindow, KeepsPrecision):
     """Smoothed Kendall loss as a module, with a window that is fixed, learnable or annealed.
 
     :func:`torchrank.kendall_loss` says what it computes. The window is kept as ``log_window``, float64, and is part of
-    ``state_dict``. Assign ``loss.window = 0.3`` to set it, or let a :class:`torchrank.losses.WindowSchedule` do so.
+    ``state_dict``. Assign ``loss.window = 0.3`` to set it, or let a :class:`torchrank.WindowSchedule` do so.
 
     Args:
         window: scale of the jitter, greater than 0, in the unit of the predicted scores.
