@@ -317,3 +317,10 @@ def test_what_rankings_say_reaches_kernels_and_learners():
 def test_rankings_are_no_features():
     with pytest.raises(TypeError, match="X are prepared rankings, which are no features"):
         tr.rank_tree(tr.rank(TIED), torch.from_numpy(TOTAL), 2)
+
+
+@pytest.mark.parametrize("missing", [None, "raise"])
+def test_gaps_that_are_refused_say_what_losses_take(missing):
+    """Targets of losses need no preparation."""
+    with pytest.raises(ValueError, match="losses take targets with NaN as they are, and mask= for items"):
+        tr.rank(HOLES, missing)

@@ -25,6 +25,8 @@ REMEDY = (
     'or "interleaving" or "topk" for kernels of partial rankings'
 )
 
+_FOR_LOSSES = "; losses take targets with NaN as they are, and mask= for items that do not count"
+
 
 @overload
 def rank(X: SparseRankings[Array], missing: Missing = None) -> SparseRankings[Array]: ...
@@ -64,7 +66,8 @@ def rank(X: Any, missing: Missing = None) -> Any:
     """
     if is_sparse(X):
         return sparse_rankings(X, missing=missing)
-    rankings = as_rankings(X, missing="raise" if missing is None and not isinstance(X, Rankings) else missing)
+    said = "raise" if missing is None and not isinstance(X, Rankings) else missing
+    rankings = as_rankings(X, missing=said, remedy=REMEDY + _FOR_LOSSES)
     return rankings if torch.compiler.is_compiling() else rankings.known()
 
 
