@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 from torch.func import grad, jacfwd, jacrev, jvp, vmap
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.transforms import transforms_agree
 from torchrank import kendall_gram, kendall_loss, smoothed_kendall_gram, soft_rank, spearman_loss
@@ -209,3 +210,31 @@ def test_what_to_do_instead(name):
     torch.testing.assert_close(x.grad, wanted)
     beside = torch.compile(grad(lambda x: x.sum() * function(X)), fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(beside(X), function(X).expand(X.shape))
+
+
+class _Largest(TorchDispatchMode):
+    """Notes how many numbers the largest tensor has that is made."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        for part in made if isinstance(made, (tuple, list)) else [made]:
+            if isinstance(part, torch.Tensor):
+                self.numbers = max(self.numbers, part.untyped_storage().nbytes() // part.element_size())
+        return made
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x, y: kendall_loss(x, y, window=1.0), lambda x, y: soft_rank(x, 1.0).sum()]
+)
+def test_no_derivative_makes_a_tensor_of_all_pairs(function):
+    x, y = torch.randn(2, 1, 2000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    with _Largest() as forward:
+        jvp(lambda x: function(x, y), (x,), (x,))
+    x.requires_grad_()
+    with _Largest() as second:
+        (slope,) = torch.autograd.grad(function(x, y), x, create_graph=True)
+        torch.autograd.grad((slope * y).sum(), x)
+    assert 0 < forward.numbers < 2**18
+    assert 0 < second.numbers < 2**18

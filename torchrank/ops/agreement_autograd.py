@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.reference.agreement import Terms, block_sums, blocks_of
-from torchrank.ops.reference.block_derivatives import curvature, pull_back, tangent
+from torchrank.ops.reference.block_derivatives import GRAPH_SHARE, curvature, pull_back, tangent
 from torchrank.rankings.derivatives import refuse_nested_forward
 
 OPS = torch.ops.torchrank
@@ -129,7 +129,7 @@ def _parts(
 ) -> tuple[list[Callable[..., Tensor]], list[Tensor]]:
     """The sums of each block as functions of what is there of scores, weights and windows, and these."""
     terms = Terms(ranks, noise, scheme)
-    blocks = blocks_of(point[0], workspace)
+    blocks = blocks_of(point[0], workspace // GRAPH_SHARE)
     if point[1] is not None:
         return [partial(_block_sums, terms, block) for block in blocks], point
     return [partial(_unweighted, terms, block) for block in blocks], [point[0], point[2]]

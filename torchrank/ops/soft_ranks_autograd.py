@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.reference.agreement import blocks_of
-from torchrank.ops.reference.block_derivatives import curvature, pull_back, tangent
+from torchrank.ops.reference.block_derivatives import GRAPH_SHARE, curvature, pull_back, tangent
 from torchrank.ops.reference.soft_ranks import Among, block_ranks
 from torchrank.rankings.derivatives import refuse_nested_forward
 
@@ -95,7 +95,7 @@ def _parts(
     """What each block adds as a function of scores and windows, and these."""
     x, window, counted = point
     among = Among(counted, noise)
-    return [partial(block_ranks, among, block) for block in blocks_of(x, workspace)], (x, window)
+    return [partial(block_ranks, among, block) for block in blocks_of(x, workspace // GRAPH_SHARE)], (x, window)
 
 
 def _direction(at: tuple[Tensor, Tensor], x: Tensor | None, window: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -10,6 +10,8 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
+GRAPH_SHARE = 10  # part of a workspace that a block of pairs may fill, so that its graphs fit the whole
+
 Parts: TypeAlias = Iterable[Callable[..., Tensor]]  # functions of the same tensors
 
 

@@ -95,8 +95,9 @@ def sides(values: Tensor, block: PairBlock) -> tuple[Tensor, Tensor]:
     n = values.shape[-1]
     circle = torch.cat([values, values[..., : n // 2]], dim=-1)
     left = circle[..., None, block.start : block.stop]
-    shifted = circle.unfold(-1, block.stop - block.start, 1)
-    return left, shifted[..., block.first + block.start : block.last + block.start, :]
+    # Cut before it is unfolded: the gradient of a part of what is unfolded has the size of the whole.
+    met = circle[..., block.first + block.start : block.last + block.stop - 1]
+    return left, met.unfold(-1, block.stop - block.start, 1)
 
 
 def _blocks(at: Point, workspace: int) -> list[PairBlock]:
