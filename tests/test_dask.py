@@ -69,6 +69,40 @@ def test_neighbors(name, sign):
             np.testing.assert_array_equal(found, other)
 
 
+OTHER = RNG.integers(0, 3, (29, 7)).astype(float)
+FEW = np.where(RNG.random((29, 9)) < 0.3, np.nan, RNG.normal(size=(29, 9)))
+TWO_SIDES = {  # for Dask, for one call, settings
+    "arrays": ((TIED, OTHER), (TIED, OTHER), {}),
+    "tensors": ((torch.from_numpy(TIED), torch.from_numpy(OTHER)), (TIED, OTHER), {}),
+    "other dtypes": ((TIED.astype(np.float32), OTHER.astype(int)), (TIED.astype(np.float32), OTHER.astype(int)), {}),
+    "frames": ((pd.DataFrame(TIED), pd.DataFrame(OTHER)), (TIED, OTHER), {}),
+    "itself": ((TIED, TIED), (TIED, TIED), {}),
+    "pairwise": ((PARTIAL, FEW), (PARTIAL, FEW), PAIRWISE),
+    "interleaving": ((PARTIAL, FEW), (PARTIAL, FEW), {"missing": "interleaving"}),
+    "prepared": ((tr.rank(PARTIAL, missing="topk"), tr.rank(FEW, missing="topk")), (PARTIAL, FEW), {"missing": "topk"}),
+    "sparse": ((INPUTS["sparse"][0], FEW), (PARTIAL, FEW), PAIRWISE),
+    "chunks": ((da.from_array(TIED, chunks=(11, 3)), da.from_array(OTHER, chunks=(8, 7))), (TIED, OTHER), {}),
+    "chunks and rows": ((da.from_array(TIED, chunks=(11, 3)), OTHER), (TIED, OTHER), {}),
+}
+
+
+@pytest.mark.usefixtures("scheduler")
+@pytest.mark.parametrize("name", TWO_SIDES)
+def test_two_sides(name):
+    (X, Y), same, settings = TWO_SIDES[name]
+    expected = tr.kendall_gram(*same, **settings)
+    for block in (10, None):
+        lazy = ranks_of_dask.kendall_gram(X, Y, block=block, **settings)
+        assert (lazy.shape, lazy.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(lazy.compute(), expected)
+    for sign, k in (("positive", 29), ("negative", 5), ("either", 1)):
+        lazy = ranks_of_dask.kendall_neighbors(X, k, Y, sign=sign, block=4, **settings)
+        expected = tr.kendall_neighbors(same[0], k, same[1], sign=sign, **settings)
+        for part, other, found in zip(lazy, expected, dask.compute(*lazy), strict=True):
+            assert (part.shape, part.dtype) == (other.shape, other.dtype)
+            np.testing.assert_array_equal(found, other)
+
+
 def test_each_pair_of_blocks_is_computed_once(monkeypatch):
     calls, gram = [], ranks_of_dask.gram_of_rows
     monkeypatch.setattr(
@@ -101,6 +135,9 @@ def test_dask_chunks_are_blocks():
 def test_no_rows():
     assert ranks_of_dask.kendall_gram(TIED[:0]).compute().shape == (0, 0)
     assert [part.shape for part in dask.compute(*ranks_of_dask.kendall_neighbors(TIED[:0], 2))] == [(0, 2), (0, 2)]
+    assert [part.shape for part in ranks_of_dask.kendall_neighbors(TIED[:0], 2, OTHER)] == [(0, 2), (0, 2)]
+    assert ranks_of_dask.kendall_gram(TIED[:0], OTHER).compute().shape == (0, 29)
+    assert ranks_of_dask.kendall_gram(TIED, OTHER[:0]).compute().shape == (43, 0)
 
 
 def test_bad_arguments_are_refused_before_anything_runs():
@@ -118,9 +155,20 @@ def test_bad_arguments_are_refused_before_anything_runs():
         (lambda: ranks_of_dask.kendall_gram(TIED, block=0), "block=0 is too small"),
         (lambda: ranks_of_dask.kendall_neighbors(TIED, 43), "k=43 is too large; there are 42 other rankings"),
         (lambda: ranks_of_dask.kendall_neighbors(TIED, 0), "k=0 is too small"),
+        (lambda: ranks_of_dask.kendall_neighbors(TIED, 30, OTHER), "k=30 is too large; there are 29 rankings"),
+        (lambda: ranks_of_dask.kendall_gram(TIED, OTHER[:, 1:]), "7 items"),
+        (lambda: ranks_of_dask.kendall_gram(TIED, OTHER[None]), r"Y has shape \(1, 29, 7\); expected one matrix"),
+        (lambda: ranks_of_dask.kendall_gram(TIED, chunks[chunks[:, 0] > 0]), "Y has shape .*compute_chunk_sizes makes"),
         (lambda: ranks_of_dask.kendall_neighbors(TIED, 2, sign="up"), "sign='up' is unknown"),
     ):
         with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_bfloat16_is_no_dtype_of_dask():
+    half = torch.from_numpy(TIED).bfloat16()
+    for call in (lambda: ranks_of_dask.kendall_gram(half), lambda: ranks_of_dask.kendall_neighbors(half, 2)):
+        with pytest.raises(TypeError, match="X is bfloat16, which NumPy and so Dask's arrays lack; pass scores in fl"):
             call()
 
 

@@ -1,8 +1,8 @@
 """Kendall kernels of all pairs of rankings as tasks of Dask, for those who have a cluster of it.
 
 Needs Dask: ``pip install dask distributed``. Results are those of :func:`torchrank.kendall_gram` and
-:func:`torchrank.kendall_neighbors`; of one set of rankings each pair of blocks is one task, not two. A task takes one
-thread, so workers with as many threads as cores use all of them.
+:func:`torchrank.kendall_neighbors`; each pair of blocks is one task, of one thread, so workers with as many threads as
+cores use all of them.
 """
 
 import threading
@@ -39,58 +39,66 @@ _OF_DASK = {
 ``(m, n)`` scores: larger = preferred, equal = tied, NaN = unranked. A Dask array, whose rows are ranked where they are,
 chunk by chunk; or what :func:`torchrank.rank` takes, which is ranked here, once, and sent to the workers block by
 block.""",
+    "other_rows": """\
+``(m2, n)`` likewise; None means ``X``, of which each pair of blocks is one task.""",
     "block": """\
 rows of a block; None takes 2,048, and of a Dask array its chunks.""",
     "missing": """\
-what unranked items mean, one word for all rows: "raise" (the default for scores), "interleaving", "topk" or "pairwise",
-as :func:`torchrank.kendall_gram` explains.""",
+what unranked items mean, one word for all rows of both sides: "raise" (the default for scores), "interleaving", "topk"
+or "pairwise", as :func:`torchrank.kendall_gram` explains.""",
 }
 
 
 @shares_arguments(ARGUMENTS, _OF_DASK)
-def kendall_gram(X: Any, *, block: int | None = None, missing: Missing = None, **settings: Any) -> Any:
-    """:func:`torchrank.kendall_gram` of one set of rankings as a lazy Dask array, made of the blocks of one triangle.
+def kendall_gram(X: Any, Y: Any = None, *, block: int | None = None, missing: Missing = None, **settings: Any) -> Any:
+    """:func:`torchrank.kendall_gram` as a lazy Dask array; of one set of rankings made of the blocks of one triangle.
 
     Args:
         X: {rows}
+        Y: {other_rows}
         block: {block}
         missing: {missing}
         **settings: ``variant``, ``min_common``, ``fill_value``, ``shrink`` and ``method`` of
             :func:`torchrank.kendall_gram`.
 
     Returns:
-        ``(m, m)`` Dask array. The blocks below the diagonal are those above it, transposed.
+        ``(m, m2)`` Dask array. Without ``Y`` the blocks below the diagonal are those above it, transposed.
 
     Raises:
-        ValueError, TypeError: what :func:`torchrank.kendall_gram` refuses; unranked items of a Dask array are refused
-            when it is computed.
+        ValueError, TypeError: what :func:`torchrank.kendall_gram` refuses, and bfloat16, which NumPy lacks; unranked
+            items of a Dask array are refused when it is computed.
     """
-    rows, call = _rows(X, block, missing, settings)
-    of_two = dask.delayed(call)
-    tiles = {(i, j): of_two(rows.parts[i], None if i == j else rows.parts[j]) for i, j in rows.upper()}
-    flip = dask.delayed(np.transpose)
-    sizes = [stop - start for start, stop in rows.spans]
+    sides = _sides(X, Y, block, missing, settings)
+    of_two = dask.delayed(sides.call)
+    tiles = {pair: of_two(*sides.parts(*pair)) for pair in sides.pairs()}
+    heights, widths = sides.rows.sizes, sides.columns.sizes
 
     def placed(i: int, j: int) -> Any:
-        tile = tiles[i, j] if i <= j else flip(tiles[j, i])
-        return dask.array.from_delayed(tile, (sizes[i], sizes[j]), rows.dtype)
+        tile = tiles[i, j] if (i, j) in tiles else dask.delayed(np.transpose)(tiles[j, i])
+        return dask.array.from_delayed(tile, (heights[i], widths[j]), sides.dtype)
 
-    if not sizes:
-        return dask.array.empty((0, 0), dtype=rows.dtype)
-    return dask.array.block([[placed(i, j) for j in range(len(sizes))] for i in range(len(sizes))])
+    if not heights or not widths:
+        return dask.array.empty((sum(heights), sum(widths)), dtype=sides.dtype)
+    return dask.array.block([[placed(i, j) for j in range(len(widths))] for i in range(len(heights))])
 
 
 @shares_arguments(ARGUMENTS, _OF_DASK)
 def kendall_neighbors(
-    X: Any, k: int, *, sign: str = "positive", block: int | None = None, missing: Missing = None, **settings: Any
+    X: Any,
+    k: int,
+    Y: Any = None,
+    *,
+    sign: str = "positive",
+    block: int | None = None,
+    missing: Missing = None,
+    **settings: Any,
 ) -> tuple[Any, Any]:
-    """:func:`torchrank.kendall_neighbors` among the rows of one set of rankings, as lazy Dask arrays.
-
-    Each pair of blocks is one task, which keeps the best of its rows; these are merged in a tree.
+    """:func:`torchrank.kendall_neighbors` as lazy Dask arrays: a task keeps the best of two blocks, a tree merges them.
 
     Args:
         X: {rows}
-        k: how many, at least 1 and fewer than there are rows.
+        k: how many, at least 1 and at most as many as there are.
+        Y: {other_rows} Rows of ``X`` are not their own neighbors then.
         sign: as for :func:`torchrank.kendall_neighbors`.
         block: {block}
         missing: {missing}
@@ -100,34 +108,34 @@ def kendall_neighbors(
         Indices and values ``(m, k)``, two Dask arrays: ``dask.compute(*kendall_neighbors(X, 5))``.
 
     Raises:
-        ValueError, TypeError: as :func:`torchrank.kendall_neighbors`; unranked items of a Dask array are refused when
-            it is computed.
+        ValueError, TypeError: as :func:`torchrank.kendall_neighbors`, and bfloat16, which NumPy lacks; unranked items
+            of a Dask array are refused when it is computed.
     """
     check_choice(sign, "sign", ORDERS)
     check_count(k, "k", least=1)
-    rows, call = _rows(X, block, missing, settings)
-    m = sum(stop - start for start, stop in rows.spans)
-    if k >= m and m:
-        raise ValueError(f"k={k} is too large; there are {m - 1} other rankings")
-    best_of: Any = dask.delayed(partial(_best_of_two, call, int(k), sign), nout=2)
-    found: dict[int, list[Any]] = {i: [] for i in range(len(rows.spans))}
-    for i, j in rows.upper():
-        both = best_of(rows.parts[i], None if i == j else rows.parts[j], rows.spans[i][0], rows.spans[j][0])
+    sides = _sides(X, Y, block, missing, settings)
+    rows, columns = sides.rows.spans, sides.columns.spans
+    most = sum(sides.columns.sizes) - sides.symmetric
+    if k > most and rows:
+        raise ValueError(f"k={k} is too large; there are {most} {'other ' if sides.symmetric else ''}rankings")
+    best_of: Any = dask.delayed(partial(_best_of_two, sides.call, int(k), sign, sides.symmetric), nout=2)
+    found: dict[int, list[Any]] = {i: [] for i in range(len(rows))}
+    for i, j in sides.pairs():
+        both = best_of(*sides.parts(i, j), rows[i][0], columns[j][0])
         found[i].append(both[0])
-        if i != j:
+        if sides.symmetric and i != j:
             found[j].append(both[1])
     kept = [_tree(bests, dask.delayed(partial(_merged, int(k), sign))) for bests in found.values()]
-    shapes = [(stop - start, int(k)) for start, stop in rows.spans]
-    dtypes = rows.dtype, np.dtype(np.int64)
+    shapes = [(size, int(k)) for size in sides.rows.sizes]
+    dtypes = sides.dtype, np.dtype(np.int64)
     if not kept:
         return dask.array.empty((0, int(k)), dtype=dtypes[1]), dask.array.empty((0, int(k)), dtype=dtypes[0])
-    values, indices = (
-        dask.array.concatenate(
-            [dask.array.from_delayed(best[part], shape, dtypes[part]) for best, shape in zip(kept, shapes, strict=True)]
-        )
-        for part in (0, 1)
-    )
-    return indices, values
+
+    def whole(part: int) -> Any:
+        blocks = zip(kept, shapes, strict=True)
+        return dask.array.concatenate([dask.array.from_delayed(b[part], shape, dtypes[part]) for b, shape in blocks])
+
+    return whole(1), whole(0)
 
 
 class _Rows(NamedTuple):
@@ -135,43 +143,71 @@ class _Rows(NamedTuple):
 
     parts: Sequence[Any]  # delayed, or futures
     spans: list[tuple[int, int]]  # their first rows and those behind their last ones
+    some: Any  # no rows of them, by which settings are checked
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many rows each block has."""
+        return [stop - start for start, stop in self.spans]
+
+
+class _Sides(NamedTuple):
+    """What kernels are between, block by block."""
+
+    rows: _Rows
+    columns: _Rows
+    symmetric: bool  # whether both are the same
+    call: Any  # makes the matrix of two blocks, or of one and None
     dtype: np.dtype[Any]  # of kernels
 
-    def upper(self) -> list[tuple[int, int]]:
-        """All pairs of blocks, each once."""
-        return [(i, j) for i in range(len(self.spans)) for j in range(i, len(self.spans))]
+    def pairs(self) -> list[tuple[int, int]]:
+        """All pairs of blocks; of one set each once."""
+        m, m2 = len(self.rows.spans), len(self.columns.spans)
+        return [(i, j) for i in range(m) for j in range(i if self.symmetric else 0, m2)]
+
+    def parts(self, i: int, j: int) -> tuple[Any, Any]:
+        """Two blocks, or one and None."""
+        return self.rows.parts[i], None if self.symmetric and i == j else self.columns.parts[j]
 
 
-def _rows(X: Any, block: int | None, missing: Missing, settings: dict[str, Any]) -> tuple[_Rows, Any]:
-    """The rankings, and what makes the matrix of two blocks of them; settings are checked on no rows."""
+def _sides(X: Any, Y: Any, block: int | None, missing: Missing, settings: dict[str, Any]) -> _Sides:
+    """The rankings of both sides, and what makes the matrix of two blocks of them; settings are checked on no rows."""
     if block is not None:
         check_count(block, "block", least=1, unit="row")
-    call = partial(_gram, settings)
+    rows = _rows(X, "X", block, missing)
+    columns = rows if Y is None else _rows(Y, "Y", block, missing)
+    some = gram_of_rows(rows.some, None if Y is None else columns.some, **settings)
+    if isinstance(some, torch.Tensor) and some.dtype == torch.bfloat16:
+        raise TypeError("X is bfloat16, which NumPy and so Dask's arrays lack; pass scores in float32")
+    return _Sides(rows, columns, Y is None, partial(_gram, settings), _as_array(some).dtype)
+
+
+def _rows(X: Any, name: str, block: int | None, missing: Missing) -> _Rows:
+    """The rankings of one side."""
     if isinstance(X, dask.array.Array):
         if X.ndim != 2 or np.isnan(X.shape).any():
             raise ValueError(
-                f"X has shape {X.shape}; expected a Dask array (rankings, items) of known shape, as "
+                f"{name} has shape {X.shape}; expected a Dask array (rankings, items) of known shape, as "
                 "compute_chunk_sizes makes it"
             )
         if not isinstance(missing, str | None):
             raise ValueError(
-                "missing has a word for each row, and X is a Dask array; pass one word, or prepared rankings"
+                f"missing has a word for each row, and {name} is a Dask array; pass one word, or prepared rankings"
             )
         chunks: Any = {1: -1} if block is None else {0: int(block), 1: -1}
         X = X.rechunk(chunks)
-        some = rank(np.empty((0, X.shape[1]), X.dtype), missing)
-        ends = np.cumsum(X.chunks[0]).tolist()
         prepare = dask.delayed(partial(_ranked, missing))
         parts: Sequence[Any] = [prepare(part) for part in X.to_delayed()[:, 0]]
-    else:
-        prepared = rank(X, missing)
-        if len(prepared.shape) != 2:
-            raise ValueError(f"X has shape {tuple(prepared.shape)}; expected one matrix (rankings, items)")
-        some = prepared[:0]
-        ends = [*range(block or _BLOCK, len(prepared), block or _BLOCK), len(prepared)] if len(prepared) else []
-        parts = _sent([prepared[start:stop] for start, stop in zip([0, *ends], ends, strict=False)])
-    spans = list(zip([0, *ends], ends, strict=False))
-    return _Rows(parts, spans, np.asarray(call(some, None)).dtype), call
+        return _Rows(parts, _spans(np.cumsum(X.chunks[0]).tolist()), rank(np.empty((0, X.shape[1]), X.dtype), missing))
+    prepared = rank(X, missing)
+    if len(prepared.shape) != 2:
+        raise ValueError(f"{name} has shape {tuple(prepared.shape)}; expected one matrix (rankings, items)")
+    spans = _spans([*range(block or _BLOCK, len(prepared), block or _BLOCK), len(prepared)] if len(prepared) else [])
+    return _Rows(_sent([prepared[start:stop] for start, stop in spans]), spans, prepared[:0])
+
+
+def _spans(ends: list[int]) -> list[tuple[int, int]]:
+    return list(zip([0, *ends], ends, strict=False))
 
 
 def _sent(parts: list[Any]) -> Sequence[Any]:
@@ -200,17 +236,23 @@ def _ranked(missing: Missing, scores: Any) -> Any:
 def _gram(settings: dict[str, Any], x: Any, y: Any) -> np.ndarray:
     """The matrix of two blocks, or of one."""
     with _one_thread():
-        values = gram_of_rows(x, y, **settings)
-        return to_numpy(values) if isinstance(values, torch.Tensor) else np.asarray(values)  # without names of rows
+        return _as_array(gram_of_rows(x, y, **settings))
 
 
-def _best_of_two(call: Any, k: int, sign: str, x: Any, y: Any, first_row: int, first_column: int) -> tuple[Any, Any]:
-    """The best of the rows of one block among those of another, and the other way round."""
+def _as_array(values: Any) -> np.ndarray:
+    return to_numpy(values) if isinstance(values, torch.Tensor) else np.asarray(values)  # without names of rows
+
+
+def _best_of_two(
+    call: Any, k: int, sign: str, symmetric: bool, x: Any, y: Any, first_row: int, first_column: int
+) -> tuple[Any, Any]:
+    """The best of the rows of one block among those of another, and of one set the other way round."""
     values = torch.from_numpy(np.require(call(x, y), requirements="W"))
     with _one_thread():
         if y is None:
             return _best(values.clone().fill_diagonal_(torch.nan), k, sign, first_column), None
-        return _best(values, k, sign, first_column), _best(values.mT, k, sign, first_row)
+        of_y = _best(values.mT, k, sign, first_row) if symmetric else None
+        return _best(values, k, sign, first_column), of_y
 
 
 def _best(values: torch.Tensor, k: int, sign: str, first: int) -> tuple[np.ndarray, np.ndarray]:

@@ -131,7 +131,7 @@ def test_distances_are_small_for_what_is_near(sign, dtype):
 
 
 def test_the_most_opposed_do_not_begin_with_the_ranking_itself():
-    with pytest.raises(ValueError, match="sign='negative', of which a ranking itself is the last; use them as they"):
+    with pytest.raises(ValueError, match="sign='negative', and a ranking itself is the last of them; use"):
         tr.kendall_neighbors(FEW_TIES, 3, sign="negative").with_self()
     near = tr.kendall_neighbors(FEW_TIES, 3, sign="either").with_self().to_csr(distance=True)
     np.testing.assert_array_equal(near.diagonal(), 0)

@@ -78,8 +78,8 @@ class Neighbors(Generic[Kind]):
             raise ValueError("these neighbors are in Y, where a ranking itself is not; use them as they are")
         if self.sign == "negative":
             raise ValueError(
-                "these neighbors are the most opposed rankings, sign='negative', of which a ranking itself is the last; use "
-                "them as they are"
+                "these neighbors are the most opposed rankings, sign='negative', and a ranking itself is the last "
+                "of them; use them as they are"
             )
         joined: tuple[Any, Any]
         indices: Any = self.indices
@@ -127,8 +127,10 @@ class Neighbors(Generic[Kind]):
 
     def _arrays(self) -> list[Any]:
         """Indices and values for NumPy, which lacks bfloat16."""
-        parts = [part.float() if getattr(part, "dtype", None) == torch.bfloat16 else part for part in self]
-        return [to_numpy(part) if isinstance(part, Tensor) else part for part in parts]
+        values: Any = self.values
+        if isinstance(values, Tensor) and values.dtype == torch.bfloat16:
+            values = values.float()
+        return [to_numpy(part) if isinstance(part, Tensor) else part for part in (self.indices, values)]
 
 
 @isolated
