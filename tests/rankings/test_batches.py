@@ -90,3 +90,38 @@ def test_batches_that_are_no_rows_are_refused():
         tr.Batches(X, 0)
     with pytest.raises(TypeError, match="generator, which can be read once only"):
         as_batches(x for x in [X])
+
+
+FITS = {
+    "KernelKMeans": lambda X: tr.KernelKMeans(2).fit(X),
+    "RankingKMeans": lambda X: tr.RankingKMeans(2).fit(X),
+    "MallowsMixture": lambda X: tr.MallowsMixture(2, 3).fit(X),
+    "fit_plackett_luce": tr.fit_plackett_luce,
+    "MMPL": lambda X: tr.MMPL(2, 3, 3).fit(X),
+}
+LISTS = {
+    "arrays": [X[:2], X[2:]],
+    "of one shape": [X, X],
+    "tensors": [torch.from_numpy(X[:2]), torch.from_numpy(X[2:])],
+    "frames": [pd.DataFrame(X), pd.DataFrame(X)],
+    "prepared": [tr.rank(X), tr.rank(X)],
+    "with weights": [(X[:2], W[:2]), (X[2:], W[2:])],
+    "one": [X],
+}
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_tables_is_told_of_batches(name, fit):
+    number = len(LISTS[name])
+    with pytest.raises(
+        ValueError, match=rf"X is a list of tables, {number} of them; pass torchrank.Batches\(\[...\]\)"
+    ):
+        FITS[fit](LISTS[name])
+    with pytest.raises(ValueError, match=rf"X is a tuple of tables, {number} of them"):
+        FITS[fit](tuple(LISTS[name]))
+
+
+def test_rows_in_lists_are_no_tables():
+    for rows in ([*X], [*torch.from_numpy(X)], [[3, 1, 2], [1, 2, 3]], [], [[]], (X[0], X[1]), [pd.Series(X[0])]):
+        assert as_batches(rows) is None

@@ -81,9 +81,15 @@ def as_batches(X: Any) -> Batches | None:
 
     Raises:
         TypeError: a generator, which can be read once only.
+        ValueError: a list of tables, which may be batches, and of which NumPy would make one array.
     """
     if isinstance(X, Batches):
         return X
+    if isinstance(X, (list, tuple)) and X and all(map(_is_table, X)):
+        raise ValueError(
+            f"X is a {type(X).__name__} of tables, {len(X)} of them; pass torchrank.Batches([...]) with them in a list to "
+            "have them read as batches, or one table (rankings, items)"
+        )
     whole = _has_rows(X) or is_data_set(X) or isinstance(X, (list, tuple, str, bytes, Mapping))
     return None if whole or not hasattr(X, "__iter__") else Batches(X)
 
@@ -105,6 +111,13 @@ def _has_rows(X: Any) -> bool:
     """Whether this is an array of rows, of whatever kind."""
     arrays = ("shape", "__array__", "__dataframe__", "nnz", "precedes")
     return isinstance(X, Prepared) or any(hasattr(X, name) for name in arrays)
+
+
+def _is_table(X: Any) -> bool:
+    """Whether this is a table of rows, or one with what belongs to it."""
+    if isinstance(X, (list, tuple)):
+        return 1 <= len(X) <= 2 and not isinstance(X[0], (list, tuple)) and _is_table(X[0])
+    return _has_rows(X) and len(getattr(X, "shape", ())) == 2
 
 
 def _check_again(source: Any) -> None:
