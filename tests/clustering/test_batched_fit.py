@@ -69,6 +69,26 @@ def test_from_the_same_start_it_is_the_fit_to_all_rows(name, weights):
     np.testing.assert_allclose(streamed(rows), whole(rows), rtol=0, atol=1e-12)
 
 
+def test_equal_rows_start_with_their_own_labels():
+    """As told: nobody has seen all rows at once. The first pass goes to the means of what the labels make."""
+    rows = X[:300] // 3
+    labels = RNG.integers(0, 4, 300)
+    first = {row.tobytes(): label for row, label in zip(rows[::-1], labels[::-1], strict=True)}
+    assert any(first[row.tobytes()] != label for row, label in zip(rows, labels, strict=True))
+    model = tr.KernelKMeans(4, init=labels, max_iter=1)
+    with pytest.warns(tr.ConvergenceWarning):
+        found = model.fit(tr.Batches(rows, 77))
+    features = tr.kendall_features(rows, variant="b")
+    means = np.stack([features[labels == c].mean(0) for c in range(4)])
+    cost = ((features[:, None] - means) ** 2).sum(-1).min(1).sum()
+    np.testing.assert_allclose(found.objective, [cost], rtol=1e-12)
+    merged = np.array([first[row.tobytes()] for row in rows])
+    expected = tr.KernelKMeans(4, init=merged).fit(rows)
+    np.testing.assert_array_equal(tr.KernelKMeans(4, init=labels).fit(rows).objective, expected.objective)
+    with_merged = tr.KernelKMeans(4, init=merged).fit(tr.Batches(rows, 77))
+    np.testing.assert_allclose(with_merged.objective, expected.objective, rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["kernel", "ranking, partial"])
 def test_it_does_not_depend_on_batches(name):
     rows, make = CASES[name]
