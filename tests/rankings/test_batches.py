@@ -114,9 +114,7 @@ LISTS = {
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_of_tables_is_told_of_batches(name, fit):
     number = len(LISTS[name])
-    with pytest.raises(
-        ValueError, match=rf"X is a list of tables, {number} of them; pass torchrank.Batches\(\[...\]\)"
-    ):
+    with pytest.raises(ValueError, match=rf"X is a list of tables, {number} of them; pass torchrank.Batches of"):
         FITS[fit](LISTS[name])
     with pytest.raises(ValueError, match=rf"X is a tuple of tables, {number} of them"):
         FITS[fit](tuple(LISTS[name]))

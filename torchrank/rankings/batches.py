@@ -87,7 +87,7 @@ def as_batches(X: Any) -> Batches | None:
         return X
     if isinstance(X, (list, tuple)) and X and all(map(_is_table, X)):
         raise ValueError(
-            f"X is a {type(X).__name__} of tables, {len(X)} of them; pass torchrank.Batches([...]) with them in a list to "
+            f"X is a {type(X).__name__} of tables, {len(X)} of them; pass torchrank.Batches of a list of them to "
             "have them read as batches, or one table (rankings, items)"
         )
     whole = _has_rows(X) or is_data_set(X) or isinstance(X, (list, tuple, str, bytes, Mapping))
