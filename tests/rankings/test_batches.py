@@ -49,6 +49,18 @@ def test_arrays_on_disk_are_cut(tmp_path):
     assert all(isinstance(part, np.memmap) for part in parts)
 
 
+def test_arrays_of_zarr_are_cut(tmp_path):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    stored = zarr.create_array(str(tmp_path / "X.zarr"), data=X, chunks=(2, 3))
+    weights = zarr.create_array(str(tmp_path / "W.zarr"), data=W, chunks=(2,))
+    on_disk, own = zarr.open_array(stored.store, mode="r"), zarr.open_array(weights.store, mode="r")
+    assert [part.shape for part, _ in tr.Batches(on_disk, 2)] == [(2, 3), (2, 3), (1, 3)]
+    found = tr.fit_plackett_luce(tr.Batches((on_disk, own), 2)).logits
+    np.testing.assert_array_equal(found, tr.fit_plackett_luce(tr.Batches((X, W), 2)).logits)
+    with pytest.raises(ValueError, match="source has parts of 5 and 3 rows"):
+        tr.Batches((on_disk, W[:3]))
+
+
 @pytest.mark.parametrize("weights", [W, torch.from_numpy(W), pd.Series(W, index=list("abcde"))])
 def test_what_belongs_to_rows_is_cut_with_them(weights):
     pairs = [*tr.Batches((X, weights), 3)]

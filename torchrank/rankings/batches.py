@@ -24,7 +24,8 @@ class Batches:
         source: what has the rows.
 
             * an array, a tensor, prepared rankings, a data frame, or an array on disk,
-              ``numpy.load("X.npy", mmap_mode="r")``, of which batches are cut;
+              ``numpy.load("X.npy", mmap_mode="r")`` or ``zarr.open_array("X.zarr", mode="r")``, of which batches are
+              cut;
             * a tuple of two of the same length that belong together: rankings and their weights, or features and label
               rankings;
             * anything else that can be iterated over more than once, such as a list or a DataLoader. Each of its
@@ -45,10 +46,9 @@ class Batches:
         self.source, self.batch_size = source, int(batch_size)
         if isinstance(source, tuple):
             parts = _two(source, "source")
-            if len(parts[0]) != len(parts[1]):
-                raise ValueError(
-                    f"source has parts of {len(parts[0])} and {len(parts[1])} rows; expected as many of both"
-                )
+            lengths = [_length(part) for part in parts]
+            if lengths[0] != lengths[1]:
+                raise ValueError(f"source has parts of {lengths[0]} and {lengths[1]} rows; expected as many of both")
         elif not _has_rows(source):
             _check_again(source)
 
@@ -59,7 +59,7 @@ class Batches:
         """Pairs of rows and what belongs to them, or None."""
         if _has_rows(self.source) or isinstance(self.source, tuple):
             first, second = self.source if isinstance(self.source, tuple) else (self.source, None)
-            for start in range(0, len(first), self.batch_size):
+            for start in range(0, _length(first), self.batch_size):
                 some = slice(start, start + self.batch_size)
                 yield _cut(first, some), None if second is None else _cut(second, some)
             return
@@ -134,6 +134,11 @@ def _two(parts: Any, what: str) -> tuple[Any, Any]:
     if len(parts) != 2:
         raise ValueError(f"{what} has {len(parts)} parts; expected rankings and weights, or features and rankings")
     return parts[0], parts[1]
+
+
+def _length(rows: Any) -> int:
+    """How many rows there are; arrays of zarr have no length."""
+    return int(rows.shape[0]) if hasattr(rows, "shape") and len(rows.shape) else len(rows)
 
 
 def _cut(rows: Any, some: slice) -> Any:
