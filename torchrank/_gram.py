@@ -19,7 +19,7 @@ from torchrank.datasets import read_rankings
 from torchrank.kernels import kendall_gram
 from torchrank.kernels.block_stream import digest
 from torchrank.kernels.kendall_arguments import VARIANTS
-from torchrank.ops.rank import rank
+from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group, rank_of, started_by_torchrun, together, told
 from torchrank.rankings.missing import MISSING
 from torchrank.storage.files import write_whole
@@ -109,8 +109,10 @@ def _run(asked: argparse.Namespace, group: Group) -> None:
     first = rank_of(group) == 0
     device = asked.device or ("cuda" if torch.cuda.is_available() else "cpu")
     with together(group):
-        rankings = rank(_scores(asked), asked.missing).to(device)
+        rankings = as_rankings(_scores(asked), missing=asked.missing).to(device)
         if first:
+            if asked.out.exists() and not asked.out.is_dir():
+                raise FileExistsError(f"--out {asked.out} is a file; give the name of a folder")
             asked.out.mkdir(parents=True, exist_ok=True)
     common: dict[str, Any] = {"variant": asked.variant, "block": asked.block, "progress": True, "group": group}
     if asked.neighbors is None:
@@ -229,7 +231,7 @@ def _scores(asked: argparse.Namespace) -> Any:
 def _array(path: Path) -> np.ndarray:
     try:
         scores = np.load(path, mmap_mode="c")  # whose pages are read when they are ranked; torch wants it writable
-    except ValueError as error:  # whose words advise to load what is not safe
+    except (ValueError, EOFError) as error:  # whose words advise to load what is not safe
         raise ValueError(f"{path} holds no array of numbers that numpy.save has written") from error
     if scores.ndim != 2:
         raise ValueError(f"{path} has shape {scores.shape}; expected one matrix (rankings, items)")

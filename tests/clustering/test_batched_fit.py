@@ -1,6 +1,7 @@
 """k-means of rankings in batches: the fit of all rows, whatever the batches, processes and interruptions."""
 
 import copy
+import os
 
 import numpy as np
 import pandas as pd
@@ -214,6 +215,13 @@ def test_more_passes_go_on_from_a_checkpoint(tmp_path):
     with pytest.warns(tr.ConvergenceWarning):
         kernel_kmeans(max_iter=2).fit(batches, checkpoint=path)
     assert kernel_kmeans().fit(batches, checkpoint=str(path)) == expected
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="whoever runs this may write anywhere")
+def test_a_checkpoint_needs_a_folder_that_can_be_written(tmp_path):
+    tmp_path.chmod(0o555)
+    with pytest.raises(PermissionError, match=r"checkpoint=.*fit\.pt': the folder .* may not be written to"):
+        kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=tmp_path / "fit.pt")
 
 
 def test_a_checkpoint_needs_a_folder(tmp_path):

@@ -251,3 +251,8 @@ def test_on_cuda(name):
     np.testing.assert_allclose(found.detach().cpu(), expected, rtol=1e-9, atol=1e-10)
     trained = fitted(copy.deepcopy(KERNELS[name]).to("cuda"), 8, torch.from_numpy(X).cuda())
     assert torch.equal(trained.landmarks.cpu(), model.landmarks)
+
+
+def test_rows_in_batches_are_refused():
+    with pytest.raises(TypeError, match="X is Batches; landmarks are drawn from rows in memory: pass some of them"):
+        tr.LandmarkFeatures(tr.KendallKernel(), 3).fit(tr.Batches(np.eye(4)))

@@ -142,9 +142,36 @@ def test_a_link_stays_one(tmp_path, name):
 
 def test_what_is_in_the_way_is_named_before_anything_is_computed(tmp_path):
     (tmp_path / "g.npy.json").mkdir()
-    with pytest.raises(FileExistsError, match=r"g\.npy\.json is a folder, and would be in the way; move it"):
-        matrix(tmp_path / "g.npy")
+    (tmp_path / "i.npy.json").write_text('{"mine": "precious"}')
+    for name in ("g", "i"):
+        with pytest.raises(
+            FileExistsError, match=rf"{name}\.npy\.json is there already, and does not describe a matrix"
+        ):
+            matrix(tmp_path / f"{name}.npy")
+    assert (tmp_path / "i.npy.json").read_text() == '{"mine": "precious"}'
     (tmp_path / "h.npy.blocks").write_text("mine")
     with pytest.raises(FileExistsError, match=r"h\.npy\.blocks is a file, and would be in the way; move it"):
         matrix(tmp_path / "h.npy")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.npy.json", "h.npy.blocks"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.npy.json", "h.npy.blocks", "i.npy.json"]
+
+
+def test_what_else_would_have_to_be_called_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(block_folder, "sync_all", refuse)
+    with pytest.raises(OSError, match="no more"):
+        matrix(tmp_path / "g.npy")
+    with pytest.raises(
+        ValueError, match=r"differs in block 10 and not 11; call with block=10 to have it, or remove the"
+    ):
+        tr.kendall_gram(X, out=tmp_path / "g.npy", block=11, resume=True)
+    with pytest.raises(ValueError, match=r"differs in block 10 and not 11, input, shape .*; remove the folder"):
+        tr.kendall_gram(X[1:], out=tmp_path / "g.npy", block=11, resume=True)
+    monkeypatch.undo()
+    matrix(tmp_path / "g.npy", resume=True)
+    with pytest.raises(
+        FileExistsError, match=r"differs in block 10 and not 11; call with block=10 to have it, or remove"
+    ):
+        tr.kendall_gram(X, out=tmp_path / "g.npy", block=11, resume=True)
+
+
+def refuse(*_):
+    raise OSError("no more")

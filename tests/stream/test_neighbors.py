@@ -201,3 +201,10 @@ def test_frames_of_neighbors_without_names_count_and_leave_out_what_is_none():
     np.testing.assert_array_equal(frame.ranking, there.nonzero()[0])
     np.testing.assert_array_equal(frame.neighbor, found.indices.numpy()[there])
     np.testing.assert_array_equal(frame.value, found.values.numpy()[there])
+
+
+def test_a_ranking_is_its_own_neighbor_once():
+    for X in (np.eye(4), torch.eye(4)):
+        near = tr.kendall_neighbors(X, 2).with_self()
+        with pytest.raises(ValueError, match="have each ranking itself already; use them as they are"):
+            near.with_self()

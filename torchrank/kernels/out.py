@@ -52,10 +52,9 @@ def into(
         raise ValueError("out is an array that may only be read; pass one that can be written, or a name on disk")
     stream = prepare()
     dtype = out.dtype if isinstance(out, Tensor) else _torch_dtype(out)
+    given, wanted = (str(found).removeprefix("torch.") for found in (dtype, stream.dtype))
     if tuple(out.shape) != stream.shape or dtype != stream.dtype:
-        raise ValueError(
-            f"out has shape {tuple(out.shape)} and dtype {out.dtype}; expected {stream.shape} of {stream.dtype}"
-        )
+        raise ValueError(f"out has shape {tuple(out.shape)} and dtype {given}; expected {stream.shape} of {wanted}")
     for part, computed in stream.run(title, progress):
         block = computed[0].detach()
         values: Any = block.to(out.device) if isinstance(out, Tensor) else to_numpy(block)

@@ -12,7 +12,6 @@ from torchrank.kernels.block_stream import BlockStream, Part, block_rows, check_
 from torchrank.ops.pair_counts import METHODS
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import REMEDY, Pair, SparsePair, refusing_unranked
-from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.validate import check_choice, check_workspace
 
 
@@ -42,6 +41,7 @@ class PairStream(BlockStream):
         workspace: int,
         dtype: torch.dtype | None = None,
         lam: Tensor | None = None,
+        remedy: str = REMEDY,
     ) -> "PairStream":
         """Check once what every block would check again.
 
@@ -55,7 +55,9 @@ class PairStream(BlockStream):
         for side, name in zip(pair.sides(), "XY", strict=False):
             check_one_matrix(side.shape, name)
         if isinstance(pair, Pair):
-            known = [_known(side, name) for side, name in zip(pair.sides(), "XY", strict=False)]
+            known = [
+                refusing_unranked(side, name, remedy).known() for side, name in zip(pair.sides(), "XY", strict=False)
+            ]
             pair = pair._replace(X=known[0], Y=None if pair.Y is None else known[1])
         dtype = dtype_of(pair, quantity) if dtype is None else dtype
         return cls(pair, quantity, block_rows(block, workspace), method, workspace, dtype, lam)
@@ -94,7 +96,3 @@ class PairStream(BlockStream):
             yield from (dense.starts, dense.items, dense.ranks) if hasattr(dense, "starts") else (dense.ranks,)
             if side.meaning.topk is not None:
                 yield side.meaning.topk
-
-
-def _known(side: Rankings, name: str) -> Rankings:
-    return refusing_unranked(side, name, REMEDY).known()

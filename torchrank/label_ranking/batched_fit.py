@@ -116,7 +116,7 @@ class BatchedTraining:
         """The mixture, with the features' own origin, and how it went."""
         passes, settings = self.passes, self.settings
         plan = plan | {"settings": asdict(settings)}
-        facts, keeper, kept = passes.begin(plan, checkpoint, settings.n_updates, generator, _SAMPLE)
+        facts, keeper, kept = passes.begin(plan, checkpoint, settings.n_updates, generator, _SAMPLE, in_order=True)
         sample = facts.sample
         assert sample.features is not None
         self.origin = sample.features.mean(0)  # near the mean, sums of squares keep their digits

@@ -94,6 +94,12 @@ def as_batches(X: Any) -> Batches | None:
     return None if whole or not hasattr(X, "__iter__") else Batches(X)
 
 
+def refuse_batches(X: Any, remedy: str) -> None:
+    """Raise ``TypeError`` for what takes all rows at once."""
+    if isinstance(X, Batches):
+        raise TypeError(f"X is Batches; {remedy}")
+
+
 def refuse_weights(weights: Any) -> None:
     """Raise ``ValueError`` for weights beside batches."""
     if weights is not None:

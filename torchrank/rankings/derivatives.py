@@ -91,7 +91,6 @@ def in_graph(*smooth: Tensor | None) -> bool:
     return True
 
 
-@torch.compiler.assume_constant_result
 def _refuse_transforms(backwards: bool) -> bool:
     """Looks, while a graph is made, at the transforms that are being traced."""
     kinds = (TransformType.Jvp, TransformType.Grad) if backwards else (TransformType.Jvp,)
@@ -101,6 +100,10 @@ def _refuse_transforms(backwards: bool) -> bool:
             ".backward() or torch.autograd.grad on what it gives, or leave out torch.compile"
         )
     return False
+
+
+# What torch.compiler.assume_constant_result does, which would bring the whole compiler with ``import torchrank``.
+_refuse_transforms.__dict__["_dynamo_marked_constant"] = True
 
 
 def refuse_nested_forward() -> None:

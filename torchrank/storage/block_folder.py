@@ -14,7 +14,7 @@ from torchrank.storage.files import explained, read_block, sync_all, sync_folder
 from torchrank.storage.forms import Layout, form_of, remove
 from torchrank.storage.lock import NAME as LOCK
 from torchrank.storage.lock import FolderLock
-from torchrank.storage.plan import Part, differences, read_plan, shape_of
+from torchrank.storage.plan import Part, differences, read_plan, shape_of, to_agree
 from torchrank.storage.record import Record
 from torchrank.storage.rows import RowMarks, checksum
 
@@ -94,9 +94,13 @@ class BlockFolder:
                     "folder on a disk that all of them see: give another name"
                 )
             return
-        for path, kind in ((self.folder, "a file"), (self._record.path, "a folder")):
-            if path.exists() and path.is_dir() == (kind == "a folder"):
-                raise FileExistsError(f"{path} is {kind}, and would be in the way; move it, or give another name")
+        if self.folder.exists() and not self.folder.is_dir():
+            raise FileExistsError(f"{self.folder} is a file, and would be in the way; move it, or give another name")
+        if self._record.is_foreign():
+            raise FileExistsError(
+                f"{self._record.path} is there already, and does not describe a matrix of this library; what describes "
+                "this one will have its name: move it, or give another name"
+            )
         self._take_lock()
         try:
             self._finished = resume and self._record.holds(self.plan)  # by the process that had the lock until now
@@ -180,8 +184,12 @@ class BlockFolder:
         if there is None:
             if self.target.exists():
                 raise FileExistsError(
-                    f"{self.target} {self._record.objection(self.plan) if resume else 'is there already'}; "
-                    "remove it, or give another name"
+                    f"{self.target} "
+                    + (
+                        self._record.objection(self.plan)
+                        if resume
+                        else "is there already; remove it, or give another name"
+                    )
                 )
             self._clear()  # of blocks of nobody knows what
             others = [path.name for path in self.folder.iterdir() if path.name != LOCK]
@@ -196,7 +204,7 @@ class BlockFolder:
         if there != self.plan:
             raise ValueError(
                 f"{self.folder} has blocks of another matrix, which differs in {differences(there, self.plan)}; "
-                "remove the folder, or give another name"
+                f"{to_agree(there, self.plan)}remove the folder, or give another name"
             )
         if not resume:
             raise FileExistsError(

@@ -32,8 +32,10 @@ def write_whole(path: Path, write: Callable[[Any], None]) -> None:
 
 
 def explained(error: OSError, path: Path) -> OSError:
-    """What to say where there was no room for ``path``; other errors as they are."""
+    """What to say where there was no room for ``path``; other errors with its name."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.filename is not None:
+            error.filename, error.filename2 = str(path), None  # and not that of what is written aside
         return error
     why = "files may not grow as large as" if error.errno == errno.EFBIG else "no space left to write"
     return OSError(

@@ -53,5 +53,20 @@ def differences(there: dict[str, Any], wanted: dict[str, Any], within: str = "")
         if isinstance(its, dict) and isinstance(ours, dict) and its != ours:
             found.append(differences(its, ours, f"{within}{key}: "))
         elif its != ours:
-            found.append(f"{within}{key} {its!r} and not {ours!r}")
+            found.append(within + key if key == "input" else f"{within}{key} {its!r} and not {ours!r}")  # a digest
     return ", ".join(found)
+
+
+_FREE = {  # what somebody may call with otherwise, and have the same matrix
+    "block": "block={}",
+    "workspace": "workspace={}",
+    "threads": "after torch.set_num_threads({})",
+}
+
+
+def to_agree(there: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """How to go on with what is there, where nothing but the way of computing differs; else nothing."""
+    keys = [key for key in wanted if there.get(key) != wanted[key]]
+    if there.keys() != wanted.keys() or not set(keys) <= _FREE.keys():
+        return ""
+    return f"call with {', '.join(_FREE[key].format(there[key]) for key in keys)} to have it, or "

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from torchrank.storage.files import write_whole
-from torchrank.storage.plan import differences
+from torchrank.storage.plan import differences, to_agree
+
+_REMEDY = "remove it, or give another name"
 
 
 class Record:
@@ -23,6 +25,15 @@ class Record:
         except (OSError, ValueError):  # of a file that is not there, or no record
             return False
 
+    def is_foreign(self) -> bool:
+        """Whether somebody else's file has its name."""
+        try:
+            return self._read().keys() != {"plan", "file"}
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, AttributeError):
+            return True
+
     def write(self, plan: dict[str, Any]) -> None:
         """Say that the matrix is there, and remove what a killed process left of saying so."""
         text = json.dumps(self._of(plan), indent=1, sort_keys=True).encode()
@@ -31,15 +42,17 @@ class Record:
             left.unlink(missing_ok=True)
 
     def objection(self, plan: dict[str, Any]) -> str:
-        """Why the matrix is not taken for that of a plan."""
+        """Why the matrix is not taken for that of a plan, and what to do."""
         try:
             there = self._read()["plan"]
-            found = differences(there, plan)
+            found, agree = differences(there, plan), to_agree(there, plan)
         except (OSError, ValueError, TypeError, LookupError, AttributeError):
-            return f"is there already, and no {self.path.name} that says what it is"
+            return f"is there already, and no {self.path.name} that says what it is; {_REMEDY}"
         if found:
-            return f"is there already, of another matrix, which differs in {found}"
-        return "is there already, and is not as it was when it was finished: it was changed, copied or touched"
+            return f"is there already, of another matrix, which differs in {found}; {agree}{_REMEDY}"
+        return (
+            f"is there already, and is not as it was when it was finished: it was changed, copied or touched; {_REMEDY}"
+        )
 
     def _read(self) -> Any:
         return json.loads(self.path.read_text(encoding="utf-8"))

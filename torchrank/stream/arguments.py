@@ -11,7 +11,8 @@ rows and columns of a block; None takes as many as fit in ``workspace``. Results
     "checkpoint": """\
 for rows in batches, the name of a file that the state of the fit is kept in after every pass. If it is there the fit
 goes on from it, and ends as one that was not ended. The file stays; it is refused for other rows,
-settings, or another seed of the generator, and where it was changed; a larger ``max_iter`` goes on. One fit at a time
+settings, or another seed of the generator, and where it was changed; fits that depend on the order of rows refuse
+batches that come in another one in every pass; a larger ``max_iter`` goes on. One fit at a time
 writes a file.""",
     "group": """\
 for rows in batches, a process group of ``torch.distributed``, each process of which reads the same rows and works on

@@ -38,6 +38,7 @@ from torchrank.stream.p_values import (
 from torchrank.typing import Alternative, Array, Correction, Kind, TestMethod
 
 CORRECTIONS = get_args(Correction)
+_REMEDY = 'pass missing="pairwise" to test each pair by the items that both rank'
 
 
 class AssociationTest(NamedTuple, Generic[Kind]):
@@ -168,6 +169,9 @@ class Scored(NamedTuple):
         return Scored(self.score[row, column], taken(self.n), of(self.x), of(self.y))
 
 
+_REMEDY = 'pass missing="pairwise" to test each pair by the items that both rank'
+
+
 @dataclass(frozen=True)
 class Tests:
     """All tests between two sets of rankings, block by block."""
@@ -187,7 +191,9 @@ class Tests:
         complete = pair.X.missing == "raise"
         quantity = Quantity("a") if complete else Quantity("counts")
         dtype = torch.float64 if complete else torch.int64
-        stream = PairStream.of(pair, quantity, block=block, method="auto", workspace=workspace, dtype=dtype)
+        stream = PairStream.of(
+            pair, quantity, block=block, method="auto", workspace=workspace, dtype=dtype, remedy=_REMEDY
+        )
         pair = stream.pair
         if not complete or not isinstance(pair, Pair):
             return cls(stream, None, None)

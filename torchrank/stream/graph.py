@@ -53,7 +53,7 @@ def kendall_graph(
         threshold: least absolute value of the Kendall kernel; with ``alternative`` "greater" or "less" least value, or
             least negative one. At least 0.
         alpha: largest p-value of :func:`torchrank.kendall_test` after correction, above 0 and below 1.
-        correction: of p-values for the number of pairs: "fdr_bh", "fdr_by", "bonferroni", or None.
+        correction: of the p-values for ``alpha``, for the number of pairs: "fdr_bh", "fdr_by", "bonferroni", or None.
         alternative: "two-sided", "greater" or "less".
         missing: {missing} With ``alpha`` it is "raise" or "pairwise".
         block: {block}

@@ -71,8 +71,8 @@ class Neighbors(Generic[Kind]):
         So UMAP and scikit-learn count: ``umap.UMAP(precomputed_knn=(found.indices, 1 - found.values))``.
 
         Raises:
-            ValueError: neighbors in ``Y``, where a ranking itself is not; or with ``sign="negative"`` the most opposed
-                ones, of which a ranking itself is the last.
+            ValueError: neighbors that have it already; neighbors in ``Y``, where a ranking itself is not; or with
+                ``sign="negative"`` the most opposed ones, of which a ranking itself is the last.
         """
         if not self.of_one_set:
             raise ValueError("these neighbors are in Y, where a ranking itself is not; use them as they are")
@@ -84,11 +84,14 @@ class Neighbors(Generic[Kind]):
         joined: tuple[Any, Any]
         indices: Any = self.indices
         values: Any = self.values
-        if isinstance(indices, Tensor):
-            own = torch.arange(len(indices), device=indices.device)[:, None]
+        on_device = isinstance(indices, Tensor)
+        own: Any = torch.arange(len(indices), device=indices.device) if on_device else np.arange(len(indices))
+        own = own[:, None]
+        if len(indices) and bool((indices[:, :1] == own).all()):
+            raise ValueError("these neighbors have each ranking itself already; use them as they are")
+        if on_device:
             joined = torch.cat([own, indices], 1), torch.cat([torch.ones_like(values[:, :1]), values], 1)
         else:
-            own = np.arange(len(indices))[:, None]
             joined = np.hstack([own, indices]), np.hstack([np.ones_like(values[:, :1]), values])
         return replace(self, indices=joined[0], values=joined[1])
 

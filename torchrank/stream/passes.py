@@ -14,7 +14,7 @@ from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group, check_group, rank_of, refuse_different, together, told, world_of
 from torchrank.rankings.batches import Batches
 from torchrank.rankings.draws import seed_of
-from torchrank.rankings.fingerprint import Fingerprint
+from torchrank.rankings.fingerprint import Fingerprint, Tally
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.names import check_same_items
 from torchrank.rankings.pairs import n_pairs
@@ -27,6 +27,7 @@ from torchrank.stream.sums import Additive
 Statistics = TypeVar("Statistics", bound=Additive)
 
 _MOST_SIGNS = 2**26  # pair signs of a sample
+_ORDER = "order of rows in batches"
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Facts:
     n_rows: int
     weight: float  # sum over rows
     fingerprint: str  # of the rows, whatever their order and batches
+    order: str  # a digest of these
     _sample: "_Sample"
 
     @property
@@ -114,6 +116,8 @@ class Passes:
         self.batches, self.read, self.group = batches, read, group
         self.bar = progress_bar(title, "row", unit_scale=True, progress=progress)
         self._first: Any = None
+        self._rows: Tally | None = None  # of the first pass
+        self._order: str | None = None  # in which rows have to come again, where that matters
 
     @property
     def first(self) -> Any:
@@ -125,16 +129,20 @@ class Passes:
         """What ``work`` makes of every batch, added up, over all processes; ``shown`` stands beside the bar.
 
         Raises:
-            ValueError: fewer batches than processes, and what ``read`` and ``work`` raise, with the batch.
+            ValueError: fewer batches than processes, other rows than those of the first pass, and what ``read`` and
+                ``work`` raise, with the batch.
         """
         self.show(**shown)
         found: Any = None
+        seen = Tally()
         with together(self.group):
-            for chunk in self._chunks(rank_of(self.group), world_of(self.group)):
+            for chunk in self._chunks(rank_of(self.group), world_of(self.group), seen):
                 part = work(chunk)
                 found = part if found is None else found + part
             if found is None:
                 raise ValueError("there is no batch for this process; pass smaller batches, or use fewer processes")
+        shares = told((seen.n_rows, seen.total), self.group)
+        self._refuse_other_rows(Tally(sum(rows for rows, _ in shares), sum(part for _, part in shares) % 2**64))
         return found.over(self.group)
 
     def facts(self, generator: torch.Generator | None = None, size: int = 0) -> Facts:
@@ -144,9 +152,9 @@ class Passes:
             ValueError: no rows, or none that counts; processes that read different rows; and as :meth:`total`.
         """
         sample = _Sample(size, told(seed_of(generator) if size else 0, self.group)[0])
-        n_rows, weight, fingerprint = 0, 0.0, Fingerprint()
+        n_rows, weight, fingerprint, seen = 0, 0.0, Fingerprint(), Tally()
         with together(self.group):
-            for chunk in self.all_chunks():
+            for chunk in self._chunks(0, 1, seen):
                 n_rows, weight = n_rows + len(chunk.weights), weight + float(chunk.weights.sum())
                 fingerprint.add(chunk.rankings, chunk.weights, chunk.features)
                 sample.add(chunk)
@@ -154,8 +162,10 @@ class Passes:
                 raise ValueError("the batches have no rows; at least one is needed")
             if weight == 0:
                 raise ValueError("weights add up to 0; at least one ranking needs a positive weight")
-        refuse_different({"rows": fingerprint.text(), "items": self.first.shape[1]}, self.group)
-        return Facts(n_rows, weight, fingerprint.text(), sample)
+        alike = {"rows": fingerprint.text(), "items": self.first.shape[1], _ORDER: fingerprint.order()}
+        refuse_different(alike, self.group)
+        self._rows = seen
+        return Facts(n_rows, weight, fingerprint.text(), fingerprint.order(), sample)
 
     def show(self, **values: Any) -> None:
         """Let values stand beside the progress bar."""
@@ -168,20 +178,43 @@ class Passes:
         max_iter: int,
         generator: torch.Generator | None = None,
         size: int = 0,
+        in_order: bool = False,
     ) -> tuple[Facts, Checkpoint, dict[str, Any] | None]:
         """The first pass, and what a fit of the same rows by the same ``plan`` has left in a checkpoint, if anything.
 
+        With ``in_order`` the fit depends on the order of rows, which have to come in the same one if it is to be kept.
+
         Raises:
-            ValueError, TypeError: as :meth:`facts` and :class:`torchrank.storage.checkpoint.Checkpoint`.
+            ValueError, TypeError: as :meth:`facts` and :class:`torchrank.storage.checkpoint.Checkpoint`; processes with
+                other arguments.
         """
+        refuse_different({**plan, "max_iter": max_iter, "checkpoint": checkpoint and str(checkpoint)}, self.group)
         seed = told(None if generator is None else generator.initial_seed(), self.group)[0]
         facts = self.facts(generator, size)
-        keeper = Checkpoint(checkpoint, plan | {"rows": facts.fingerprint, "seed": seed}, self.group)
+        plan = plan | {"rows": facts.fingerprint, "seed": seed}
+        if in_order and checkpoint is not None:
+            self._order = facts.order
+            plan[_ORDER] = facts.order
+        keeper = Checkpoint(checkpoint, plan, self.group)
         return facts, keeper, keeper.load(generator, max_iter)
 
     def all_chunks(self) -> Iterator[Chunk]:
-        """All batches, in every process, but for empty ones."""
-        return self._chunks(0, 1)
+        """All batches, in every process, but for empty ones.
+
+        Raises:
+            ValueError: other rows than those of the first pass, or in another order where that matters.
+        """
+        seen, fingerprint = Tally(), Fingerprint()
+        for chunk in self._chunks(0, 1, seen):
+            if self._order is not None:
+                fingerprint.add(chunk.rankings, chunk.weights, chunk.features)
+            yield chunk
+        self._refuse_other_rows(seen)
+        if self._order is not None and fingerprint.order() != self._order:
+            raise ValueError(
+                "the batches came in another order than in the first pass, and this fit depends on it: one that was "
+                "killed would not end with the same result; let the DataLoader not shuffle, or leave out checkpoint="
+            )
 
     def with_labels(self, labels: Tensor) -> Iterator[tuple[Chunk, Tensor]]:
         """All batches, in every process, each with its part of numbers ``(m,)`` in the order in which rows come."""
@@ -196,7 +229,15 @@ class Passes:
     def __exit__(self, *_: object) -> None:
         self.bar.close()
 
-    def _chunks(self, first: int, step: int) -> Iterator[Chunk]:
+    def _refuse_other_rows(self, seen: Tally) -> None:
+        if self._rows is not None and seen != self._rows:
+            how = "as many" if seen.n_rows == self._rows.n_rows else f"{seen.n_rows} and not {self._rows.n_rows}"
+            raise ValueError(
+                f"the batches have other rows than in the first pass, {how}: a fit reads the same rows again and "
+                "again, in any order; let no DataLoader drop rows (drop_last), draw with replacement, or change rows"
+            )
+
+    def _chunks(self, first: int, step: int, seen: Tally) -> Iterator[Chunk]:
         for number, (rows, other) in enumerate(self.batches):
             if number % step != first:
                 continue
@@ -204,6 +245,7 @@ class Passes:
                 chunk = self.read(rows, other)
                 self._check_alike(chunk.rankings)
             if len(chunk.weights):
+                seen.add(chunk.rankings, chunk.weights, chunk.features)
                 yield chunk
             self.bar.update(len(chunk.weights))
 
