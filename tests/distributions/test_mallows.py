@@ -3,6 +3,7 @@
 import math
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,6 +69,24 @@ def test_derivatives(lam: float) -> None:
     (curvature,) = torch.autograd.grad(slope, value)
     assert slope.item() == pytest.approx(-mean_distance(value, 7).item(), rel=1e-12)
     assert curvature.item() == pytest.approx(variance_distance(value, 7).item(), rel=1e-9)
+
+
+@pytest.mark.parametrize("lam", [-800.0, -2.0, 2.0, 800.0])
+def test_gradients_of_many_items(lam: float) -> None:
+    at = number(lam, grad=True)
+    mallows = Mallows(torch.arange(400.0), at)
+    by_entropy = torch.autograd.grad(mallows.entropy(), at, create_graph=True)[0]
+    by_mean = torch.autograd.grad(mallows.mean_distance, at, create_graph=True)[0]
+    torch.testing.assert_close(by_entropy, -at * mallows.variance_distance, rtol=1e-9, atol=0)
+    torch.testing.assert_close(by_mean, -mallows.variance_distance, rtol=1e-9, atol=0)
+    by_variance = torch.autograd.grad(mallows.variance_distance, at)[0]
+    torch.testing.assert_close(torch.autograd.grad(by_mean, at)[0], -by_variance, rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("hessian", [torch.func.hessian, lambda f: torch.func.jacrev(torch.func.jacrev(f))])
+def test_second_derivative_of_entropy_without_concentration(hessian: Any) -> None:
+    of_entropy = hessian(lambda lam: Mallows(torch.arange(4.0), lam).entropy())(number(0.0))
+    assert float(of_entropy) == pytest.approx(-13 / 6, rel=1e-12)  # minus the variance of inversions of four
 
 
 def test_gradient_of_log_prob() -> None:

@@ -159,7 +159,8 @@ class Mallows(RankingDistribution):
 
     def entropy(self) -> Tensor:
         """Entropy in nats, ``(...)``: log n! at ``lam`` 0."""
-        lam, n = self.lam.to(torch.float64).abs(), self.event_shape[0]  # reversing the center changes nothing
+        lam, n = self.lam.to(torch.float64), self.event_shape[0]
+        lam = torch.where(lam < 0, -lam, lam)  # with the reversed center; abs() has derivative 0 at 0
         return (log_partition(lam, n) + lam * mean_distance(lam, n)).to(self._result_dtype())
 
     def _result_dtype(self) -> torch.dtype:

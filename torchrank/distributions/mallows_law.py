@@ -68,7 +68,7 @@ def mean_distance(lam: Tensor, n: int, groups: Tensor | None = None) -> Tensor:
     j, near, t, a = _prepare(lam, n)
     pairs = known_pairs(n, groups)
     terms = (_langevin(t) - j * _langevin(j * t)) / 2
-    far = _sum(1 / a.expm1() - j / (j * a).expm1(), groups)
+    far = _sum(_planck(a) - j * _planck(j * a), groups)
     return torch.where(near, pairs / 2 + _sum(terms, groups), torch.where(lam < 0, pairs - far, far))
 
 
@@ -194,6 +194,11 @@ def _langevin_slope(t: Tensor) -> Tensor:
     return torch.where(
         near, _power_series(_LANGEVIN_SLOPE, torch.where(near, t, 0), 0), 1 / a.square() - 4 * _bose(2 * a)
     )
+
+
+def _planck(a: Tensor) -> Tensor:
+    """1 / (e^a - 1) without overflow, which would make derivatives NaN."""
+    return (-a).exp() / -(-a).expm1()
 
 
 def _bose(a: Tensor) -> Tensor:
