@@ -166,6 +166,20 @@ def test_a_second_derivative_of_a_compiled_one_is_refused():
         torch.autograd.grad(gradient.sum(), leaf)
 
 
+@pytest.mark.parametrize("name", SMOOTH)
+def test_second_derivatives_of_graphs_run_by_torch_are_refused(name):
+    """The backend "eager" leaves derivatives to torch's own graph, which knows of every part."""
+    function, inputs = SMOOTH[name]
+    torch.compiler.reset()
+    compiled = torch.compile(lambda *values: function(*values).sum(), fullgraph=True, backend="eager")
+    leaves = [value.clone().requires_grad_() for value in inputs]
+    gradients = torch.autograd.grad(compiled(*leaves), leaves, create_graph=True)
+    torch.testing.assert_close(gradients, torch.autograd.grad(function(*leaves).sum(), leaves))
+    for gradient in gradients:
+        with pytest.raises(RuntimeError, match="differentiable once: leave out create_graph=True"):
+            torch.autograd.grad(gradient.sum(), leaves, retain_graph=True, allow_unused=True)
+
+
 @pytest.mark.parametrize("of_row", [lambda x, y: kendall_loss(x, y, window=1.3), lambda x, y: soft_rank(x, 1.3)])
 def test_forward_mode_of_vmap(of_row):
     """The same as vmap of forward mode; two vmaps too."""

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from torchrank.ops.reference.agreement import Terms, block_sums, blocks_of
 from torchrank.ops.reference.block_derivatives import GRAPH_SHARE, curvature, pull_back, tangent
-from torchrank.rankings.derivatives import refuse_nested_forward
+from torchrank.rankings.derivatives import once, once_compiled, refuse_nested_forward
 
 OPS = torch.ops.torchrank
+THIS = "this loss is"
 
 
 class Agreement(torch.autograd.Function):
@@ -163,16 +164,17 @@ def _compiled_backward(ctx: Any, gradient: Tensor, *slopes: Tensor) -> tuple[Ten
     x, ranks, weights, window, of_x, of_window = ctx.saved_tensors
     for_x = for_window = for_weights = None
     if of_x.shape[-1] == x.shape[-1]:
-        for_x, for_window = _from_slopes(gradient, of_x, of_window)
+        inputs = (gradient, x, weights, window)  # slopes do not know that they depend on these
+        for_x, for_window = (
+            once_compiled(slope, *inputs, what=THIS) for slope in _from_slopes(gradient, of_x, of_window)
+        )
     if weights is not None and ctx.needs_input_grad[2]:
         for_weights = OPS.agreement_of_weights(gradient, x, ranks, weights, window, *ctx.settings)
     return for_x, None, for_weights, for_window, None, None, None, None
 
 
 def _refuse_second_order(ctx: Any, *gradients: Tensor) -> NoReturn:
-    raise RuntimeError(
-        "under torch.compile this loss is differentiable once: leave out create_graph=True, or torch.compile"
-    )
+    raise RuntimeError(once(THIS))
 
 
 # For graphs that torch.compile makes, which take no forward mode.

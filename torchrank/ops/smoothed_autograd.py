@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.reference.smoothed_derivatives import Point, curvature, tangent
-from torchrank.rankings.derivatives import refuse_nested_forward
+from torchrank.rankings.derivatives import once, refuse_nested_forward
 
 OPS = torch.ops.torchrank
 
@@ -110,9 +110,7 @@ def _compiled_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
 
 
 def _refuse_second_order(ctx: Any, *gradients: Tensor) -> NoReturn:
-    raise RuntimeError(
-        "under torch.compile the smoothed kernel is differentiable once: leave out create_graph=True, or torch.compile"
-    )
+    raise RuntimeError(once("the smoothed kernel is"))
 
 
 # For graphs that torch.compile makes, which take no forward mode.

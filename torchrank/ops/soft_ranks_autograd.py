@@ -12,7 +12,7 @@ from torch import Tensor
 from torchrank.ops.reference.agreement import blocks_of
 from torchrank.ops.reference.block_derivatives import GRAPH_SHARE, curvature, pull_back, tangent
 from torchrank.ops.reference.soft_ranks import Among, block_ranks
-from torchrank.rankings.derivatives import refuse_nested_forward
+from torchrank.rankings.derivatives import once, refuse_nested_forward
 
 OPS = torch.ops.torchrank
 
@@ -117,9 +117,7 @@ def _compiled_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
 
 
 def _refuse_second_order(ctx: Any, *gradients: Tensor) -> NoReturn:
-    raise RuntimeError(
-        "under torch.compile soft ranks are differentiable once: leave out create_graph=True, or torch.compile"
-    )
+    raise RuntimeError(once("soft ranks are"))
 
 
 # For graphs that torch.compile makes, which take no forward mode.

@@ -57,6 +57,22 @@ def not_followed(result: Tensor, *inputs: Any, by: str) -> Tensor:
     return _refusing(result, tensors, f"{by} searches, and no derivative follows it: detach what it is given")
 
 
+def once_compiled(result: Tensor, *inputs: Tensor | None, what: str) -> Tensor:
+    """A first derivative ``result`` in a graph of torch.compile, whose own derivatives in ``inputs`` are refused.
+
+    ``what`` starts the sentence "... differentiable once".
+    """
+    asking = [value for value in inputs if value is not None and value.requires_grad]
+    if not asking or not torch.is_grad_enabled():
+        return result
+    return _PiecewiseConstant.apply(once(what), result, *asking)
+
+
+def once(what: str) -> str:
+    """That there are no second derivatives in graphs of torch.compile."""
+    return f"under torch.compile {what} differentiable once: leave out create_graph=True, or torch.compile"
+
+
 def _refusing(result: Tensor, inputs: Sequence[Tensor | None], message: str) -> Tensor:
     asking = [value for value in inputs if value is not None and needs_derivative(value)]
     if not asking:
