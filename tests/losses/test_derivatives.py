@@ -10,7 +10,7 @@ from torch.func import grad, jacfwd, jacrev, jvp, vmap
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.transforms import transforms_agree
-from torchrank import kendall_gram, kendall_loss, smoothed_kendall_gram, soft_rank, spearman_loss
+from torchrank import kendall_gram, kendall_loss, mallows_gram, smoothed_kendall_gram, soft_rank, spearman_loss
 
 G = torch.Generator().manual_seed(0)
 X = torch.randn(3, 5, generator=G, dtype=torch.float64)
@@ -155,6 +155,25 @@ def test_compiled_whole(name, backend):
     got = compiled(*leaves)
     torch.testing.assert_close(got, expected)
     torch.testing.assert_close(torch.autograd.grad(got, leaves), torch.autograd.grad(expected, leaves))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, w: kendall_loss(x, Y, window=w),
+        lambda x, w: soft_rank(x, w).square(),
+        lambda x, w: smoothed_kendall_gram(x, window=w),
+        lambda x, w: mallows_gram(x.detach(), lam=w),
+    ],
+)
+def test_a_number_that_changes_with_each_step_is_not_compiled_anew(function):
+    """torch gives up at the ninth graph of a function."""
+    torch.compiler.reset()
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    leaf = X.clone().requires_grad_()
+    for step in range(12):
+        window = 2.0 * 0.9**step
+        torch.testing.assert_close(compiled(leaf, window), function(leaf, window))
 
 
 def test_a_second_derivative_of_a_compiled_one_is_refused():

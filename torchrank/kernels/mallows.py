@@ -12,6 +12,7 @@ from torchrank.kernels.all_pairs import all_pairs
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.out import into, refuse_without_out
 from torchrank.kernels.pair_stream import PairStream
+from torchrank.linalg.precision import given_number
 from torchrank.ops.checks import checked_concentration
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
@@ -157,7 +158,7 @@ def _stream(
 def _as_concentration(lam: object) -> Tensor:
     if not isinstance(lam, Tensor):
         check_finite(lam, "lam", 0)
-        return torch.tensor(as_float(lam), dtype=torch.float64, device="cpu")
+        return given_number(as_float(lam))
     if lam.is_complex() or lam.dtype == torch.bool:
         raise TypeError(f"lam has dtype {lam.dtype}; expected real numbers")
     return checked_concentration(lam if lam.is_floating_point() else lam.to(torch.float64))

@@ -13,6 +13,7 @@ from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.batches import one_batch
 from torchrank.kernels.out import into, refuse_without_out
 from torchrank.kernels.smoothed_stream import SmoothedStream
+from torchrank.linalg.precision import given_number
 from torchrank.ops.checks import checked_smoothing, complete_scores, exact_differences, positive_window
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
@@ -212,7 +213,7 @@ def one_window(window: float | Tensor, *, check: bool = True) -> Tensor:
             )
         return positive_window(window.reshape(())) if check else window.reshape(())
     check_positive(window, "window")
-    return torch.tensor(as_float(window), dtype=torch.float64, device="cpu")
+    return given_number(as_float(window))
 
 
 def _working_dtype(*sides: Tensor) -> torch.dtype:

@@ -15,6 +15,13 @@ def one_number(value: float) -> Tensor:
     return torch.tensor([value], dtype=torch.float64)
 
 
+def given_number(value: float) -> Tensor:
+    """A number of a caller as a float64 tensor ``()`` on the CPU."""
+    if torch.compiler.is_compiling():  # a product takes a number that changes into the graph, torch.tensor its value
+        return torch.ones((), dtype=torch.float64, device="cpu") * value
+    return torch.tensor(value, dtype=torch.float64, device="cpu")
+
+
 class KeepsPrecision(nn.Module):
     """A module whose own parameters and buffers move between devices and are never rounded.
 
