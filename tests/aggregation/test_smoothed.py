@@ -103,7 +103,13 @@ def test_weights_of_a_data_set():
         (lambda: smoothed_borda(X, [1.0], window=1.0), ValueError, "weights has shape"),
         (lambda: smoothed_borda(rank(X), window=1.0), TypeError, "prepared rankings"),
         (lambda: smoothed_borda(np.zeros((0, 3)), window=1.0), ValueError, "at least one"),
-        (lambda: smoothed_copeland(X, window=1.0, margin_window=0.0), ValueError, "window=0.0"),
+        (lambda: smoothed_copeland(X, window=1.0, margin_window=0.0), ValueError, "^margin_window=0.0"),
+        (lambda: smoothed_copeland(X, window=0.0, margin_window=1.0), ValueError, "^window=0.0"),
+        (
+            lambda: smoothed_copeland(X, window=1.0, margin_window=torch.tensor(-1.0)),
+            ValueError,
+            "^margin_window=-1.0",
+        ),
     ],
 )
 def test_what_is_refused(call, error, message):

@@ -107,17 +107,19 @@ def smoothed_copeland(
         [1.778, -1.778, 0.0]
     """
     voters = _voters(X, weights, noise)
-    x, _, width = in_common_unit(voters.scores, None, _width(window, voters.scores))
+    x, _, width = in_common_unit(voters.scores, None, _width(window, "window", voters.scores))
     difference = x[..., :, None] - x[..., None, :]
     difference = torch.where(difference.isnan(), 0, difference)  # equal infinities are tied
     signs = expected_signs(difference, width.clamp(min=torch.finfo(x.dtype).tiny), noise)
     margins = (voters.weights[..., None, :] @ signs.flatten(-2)).squeeze(-2).unflatten(-1, signs.shape[-2:])
-    won = expected_signs(margins, _width(margin_window, x).clamp(min=torch.finfo(x.dtype).tiny), noise).sum(-1)
+    won = expected_signs(
+        margins, _width(margin_window, "margin_window", x).clamp(min=torch.finfo(x.dtype).tiny), noise
+    ).sum(-1)
     return voters.origin.named(won.to(voters.dtype), "items")
 
 
-def _width(window: float | Tensor, x: Tensor) -> Tensor:
-    return one_window(window).to(device=x.device, dtype=x.dtype)
+def _width(window: float | Tensor, name: str, x: Tensor) -> Tensor:
+    return one_window(window, name=name).to(device=x.device, dtype=x.dtype)
 
 
 class _Voters(NamedTuple):

@@ -203,16 +203,16 @@ def smoothed_features(X: Scores[Array], *, window: float | Tensor, noise: Noise 
     return origin.wrap(features)
 
 
-def one_window(window: float | Tensor, *, check: bool = True) -> Tensor:
-    """The window as a tensor of shape (), by default checked by value."""
+def one_window(window: float | Tensor, *, check: bool = True, name: str = "window") -> Tensor:
+    """The window as a tensor of shape (), by default checked by value; ``name`` is that in messages."""
     if isinstance(window, Tensor):
         if window.numel() != 1 or not window.is_floating_point():
             raise ValueError(
-                f"window has shape {tuple(window.shape)} and dtype {window.dtype}; expected one floating-point number "
+                f"{name} has shape {tuple(window.shape)} and dtype {window.dtype}; expected one floating-point number "
                 "(for several windows call once for each)"
             )
-        return positive_window(window.reshape(())) if check else window.reshape(())
-    check_positive(window, "window")
+        return positive_window(window.reshape(()), name) if check else window.reshape(())
+    check_positive(window, name)
     return given_number(as_float(window))
 
 

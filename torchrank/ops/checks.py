@@ -68,15 +68,15 @@ def _is_window(window: Tensor) -> Tensor:
     return (window > 0) & (window < math.inf)
 
 
-def _refuse_window(window: Tensor) -> None:
+def _refuse_window(window: Tensor, name: str = "window") -> None:
     """Windows; ``ValueError`` unless they are positive and finite."""
     legal = _is_window(window)
     if not bool(legal.all()):
         wrong = window[~legal].flatten()[0].item()
-        raise ValueError(f"window={wrong!r} is out of range; it must be positive and finite")
+        raise ValueError(f"{name}={wrong!r} is out of range; it must be positive and finite")
 
 
-positive_window = _check("check_window")(_refuse_window)
+positive_window = _check("check_window", ", str name='window'")(_refuse_window)
 
 
 @_check("check_item_weights")
