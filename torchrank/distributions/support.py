@@ -65,6 +65,48 @@ class RankingDistribution(Distribution):
             )
         return values.new_zeros(values.shape[:1])
 
+    @property
+    def mean(self) -> Tensor:
+        """Expected scores, ``(..., n)``, where they are known."""
+        raise self._without("mean", "take that of samples")
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable ranking, ``(..., n)``, where it is known."""
+        raise self._without("mode", "rank by the parameters, or take PlackettLuce(logits).mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """Not known in a short form; raises ``NotImplementedError``."""
+        raise self._without("variance", "take that of samples")
+
+    def entropy(self) -> Tensor:
+        """Entropy in nats, ``(...)``, where it is known."""
+        raise self._without("entropy", "take the mean of -log_prob over samples of Mallows or PlackettLuce")
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Samples through which gradients flow, of the laws that have them."""
+        raise self._without(
+            "rsample",
+            "samples are rankings, which no gradient flows through; take torchrank.RelaxedPlackettLuce(window, logits), "
+            "or (reward - baseline) * log_prob(sample)",
+        )
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """Not there, since rankings are in no order; raises ``NotImplementedError``."""
+        raise self._without("cdf", "rankings are in no order; take log_prob")
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """Not there, since rankings are in no order; raises ``NotImplementedError``."""
+        raise self._without("icdf", "rankings are in no order; take sample")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """Not there; raises ``NotImplementedError``."""
+        raise self._without("enumerate_support", "itertools.permutations(range(n)) goes through rankings of few items")
+
+    def _without(self, what: str, instead: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} has no {what}: {instead}")
+
     def ranks_of(self, value: Tensor, remedy: str, ties_remedy: str, tied: int = 1) -> Tensor:
         """Dense ranks ``(..., n)`` of ``value``, checked: at most ``tied`` items are equal.
 
