@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from torchrank import Mallows, PlackettLuce
+from torchrank import Mallows, PlackettLuce, RelaxedPlackettLuce
 
 
 def total_rankings(n):
@@ -54,6 +54,30 @@ def test_batches_and_worths_of_zero():
 def test_ties_have_no_short_way():
     with pytest.raises(NotImplementedError, match="samples"):
         PlackettLuce(torch.zeros(3), log_ties=torch.zeros(1)).mean  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "law",
+    [Mallows(torch.arange(3.0), 1.0), PlackettLuce(torch.zeros(3)), RelaxedPlackettLuce(1.0, torch.zeros(3))],
+    ids=["mallows", "plackett_luce", "relaxed"],
+)
+@pytest.mark.parametrize("what", ["mean", "mode", "variance", "entropy", "rsample", "cdf", "icdf", "enumerate_support"])
+def test_what_is_not_there_says_what_to_take_instead(law, what):
+    try:
+        found = getattr(law, what)
+        found = found if isinstance(found, torch.Tensor) else found(*([torch.arange(3.0)] if "cdf" in what else []))
+        assert isinstance(found, torch.Tensor)
+    except NotImplementedError as error:
+        assert f"{type(law).__name__} has no {what}: " in str(error)  # noqa: PT017
+
+
+def test_expected_scores_have_no_derivative_in_the_center():
+    center = torch.arange(3.0).requires_grad_()
+    lam = torch.tensor(1.0, requires_grad=True)
+    with pytest.raises(RuntimeError, match="expected scores are piecewise constant"):
+        Mallows(center, lam).mean.sum().backward()
+    Mallows(center.detach(), lam).mean[0].backward()
+    assert lam.grad < 0
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])

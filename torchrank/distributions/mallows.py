@@ -140,7 +140,8 @@ class Mallows(RankingDistribution):
         At ``lam`` 0 all are (n + 1)/2; they move toward the mode as ``lam`` grows. Differentiable in ``lam``.
         """
         places = total_scores(self.center, torch.float64)
-        return mean_scores(self.lam.to(torch.float64), places).to(self._result_dtype())
+        mean = mean_scores(self.lam.to(torch.float64), places).to(self._result_dtype())
+        return without_gradient(mean, self.center, what="expected scores are")
 
     @property
     def log_partition(self) -> Tensor:
