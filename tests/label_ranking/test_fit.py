@@ -373,3 +373,12 @@ def test_other_bad_input():
         EMSettings(rate=0)
     with pytest.raises(ValueError, match="sigma=-1"):
         EMSettings(sigma=-1)
+
+
+def test_settings_in_the_place_of_rankings_say_so():
+    model = MMPL(n_features=2, n_labels=3, n_clusters=2, n_prototypes=2)
+    X, Y = torch.rand(4, 2), torch.rand(4, 3)
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, Y), batch_size=2)
+    for rows in (X, loader):
+        with pytest.raises(TypeError, match=r"Y is EMSettings.*settings=EMSettings"):
+            model.fit(rows, QUICK)  # type: ignore[arg-type]

@@ -254,6 +254,8 @@ class MMPL(nn.Module):
             ConvergenceWarning: no end within ``n_updates`` with a stopping rule.
             UserWarning: features on very different scales or all below 1e-6, or fewer distinct rows than prototypes.
         """
+        if isinstance(Y, EMSettings):
+            raise TypeError("Y is EMSettings; Y comes before the settings, so pass settings=EMSettings(...)")
         if settings is not None and not isinstance(settings, EMSettings):
             raise TypeError(f"settings is {type(settings).__name__}; expected torchrank.EMSettings(...) or None")
         B = self.n_members
