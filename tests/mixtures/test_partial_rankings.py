@@ -230,6 +230,24 @@ def test_refuses_settings():
     assert "missing='topk', ties='unknown'" in repr(MallowsMixture(3, 2, missing="topk", ties="unknown"))
 
 
+@pytest.mark.parametrize("missing", ["topk", "interleaving"])
+def test_what_vmap_cannot_go_through(missing):
+    model = MallowsMixture(3, 2, missing=missing)
+    X = torch.tensor([[1.0, 2.0, NAN], [3.0, 1.0, 2.0]])
+    with pytest.raises(RuntimeError, match="vmap cannot go through laws of partial rankings"):
+        torch.func.vmap(lambda row: model.log_prob(row[None]))(X)
+
+    def with_lam(lam):
+        return torch.func.functional_call(model, {"concentrations": lam}, (X,))
+
+    lams = torch.tensor([[0.5, 1.0], [2.0, 0.1]], dtype=torch.float64)
+    if missing == "interleaving":
+        with pytest.raises(RuntimeError, match="vmap cannot go through laws of partial orders"):
+            torch.func.vmap(with_lam)(lams)
+    else:
+        torch.testing.assert_close(torch.func.vmap(with_lam)(lams), torch.stack([with_lam(lam) for lam in lams]))
+
+
 @pytest.mark.data
 def test_partial_ballots_of_the_apa_election(data_folder):
     """The 15,449 ballots in two components."""

@@ -21,6 +21,7 @@ from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.pairs import item_pairs, n_pairs, pair_signs
 from torchrank.rankings.partial_orders import PartialOrders
 from torchrank.rankings.prepared import Rankings
+from torchrank.rankings.unmapped import refuse_mapped
 from torchrank.rankings.validate import Scores
 from torchrank.typing import MallowsTies
 
@@ -92,6 +93,8 @@ def partial_rows(
     nothing = torch.empty((0, n, n), dtype=torch.bool, device=ranks.device)
     unranked = ranks < 0
     some = unranked.any(dim=-1)
+    if rankings.missing != "raise":
+        refuse_mapped("laws of partial rankings", "they look for rows with unranked items", ranks)
     if rankings.missing == "raise" or not bool(some.any()):
         complete = replace(rankings, meaning=Meaning("raise"), complete=True)
         return PartialRows(complete, none, nothing, ranks, rankings.origin)

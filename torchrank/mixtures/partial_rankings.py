@@ -15,6 +15,7 @@ from torchrank.rankings.missing import Missing
 from torchrank.rankings.pairs import discordant_with_centers, item_pairs, ranks_of_signs
 from torchrank.rankings.partial_orders import PartialOrders
 from torchrank.rankings.prepared import weights_said
+from torchrank.rankings.unmapped import refuse_mapped
 from torchrank.rankings.validate import Scores
 
 REMEDY = (
@@ -40,6 +41,7 @@ class PartialPoints(NamedTuple):
         logs = -lam[..., None] * discordant - log_partitions(lam, self.groups)
         if self.agreeing is None:
             return logs
+        refuse_mapped("laws of partial orders", "their sums go through the rankings that agree", centers, lam)
         log_sums = self.agreeing.log_sums(self._ranks(centers), lam.reshape(-1)).view(*lam.shape, -1)
         return logs.index_copy(-1, self.general, log_sums - log_partitions(lam, self.groups[self.general]))
 
