@@ -239,7 +239,11 @@ T = torch.zeros(2, 3)
         (lambda: kendall_loss(T, T, window=1.0, mask=T[:, :2] > 0), ValueError, r"mask has shape \(2, 2\)"),
         (lambda: kendall_loss(T, T.to("meta"), window=1.0), ValueError, "prediction is on cpu and target on meta"),
         (lambda: kendall_loss(rank(T), T, window=1.0), TypeError, "prediction are prepared rankings"),
-        (lambda: kendall_loss(torch.tensor(1.0), T, window=1.0), ValueError, r"prediction has shape \(\)"),
+        (
+            lambda: kendall_loss(torch.tensor(1.0), T, window=1.0),
+            ValueError,
+            r"prediction has shape \(\); expected \(\.\.\., items\)$",
+        ),
     ],
 )
 def test_what_is_refused(call, error, message):

@@ -61,9 +61,8 @@ def as_scores(
     if scores.ndim < least_dims:
         shape = tuple(scores.shape)
         hint = f"; for one ranking pass {name}[None, :]" if scores.ndim == 1 else ""
-        raise ValueError(
-            f"{name} has shape {shape}; expected (..., rankings, items) with at least {least_dims} dimensions{hint}"
-        )
+        wanted = "(..., items)" if least_dims == 1 else f"(..., rankings, items) with at least {least_dims} dimensions"
+        raise ValueError(f"{name} has shape {shape}; expected {wanted}{hint}")
     if scores.shape[-1] < least_items:
         raise ValueError(
             f"{name} has shape {tuple(scores.shape)}, {scores.shape[-1]} item(s) a row; ranking needs at least "
