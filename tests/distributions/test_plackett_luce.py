@@ -206,3 +206,19 @@ def test_half_precision_has_log_probabilities_of_32_bits(dtype: torch.dtype, log
     found.sum().backward()
     assert logits.grad is not None
     assert logits.grad.dtype == dtype
+
+
+@pytest.mark.parametrize("log_ties", [None, torch.tensor([0.3], dtype=torch.float64)])
+def test_logits_further_apart_than_numbers_reach(log_ties: torch.Tensor | None) -> None:
+    """The gradient is that of logits so far apart that all choices are certain."""
+    for logits, order, wanted in (
+        ([1e308, -1e308, 0.0], [3.0, 2.0, 1.0], [0.0, 1.0, -1.0]),
+        ([1e308, -1e308, 0.0], [1.0, 2.0, 3.0], [-2.0, 1.0, 1.0]),
+        ([1e308, -1e308, 0.0], [3.0, 1.0, 2.0], [0.0, 0.0, 0.0]),
+    ):
+        leaf = torch.tensor(logits, dtype=torch.float64, requires_grad=True)
+        log_prob = PlackettLuce(leaf, log_ties=log_ties).log_prob(torch.tensor(order))
+        log_prob.backward()
+        assert not log_prob.isnan()
+        assert leaf.grad is not None
+        assert leaf.grad.tolist() == wanted

@@ -14,6 +14,8 @@ from torchrank.stream.sums import Sums
 MISSING = ("raise", *PARTIAL)
 REMEDY = 'pass missing="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'
 
+_FARTHEST = 0.9  # of the largest number, so that rounding does not lead beyond it
+
 UNTIED = "Plackett-Luce rankings have no ties: break them, for example at random, or leave items out (NaN)"
 TIES_OR = UNTIED + ", or pass "
 
@@ -74,12 +76,15 @@ def relative_logits(logits: Tensor, offered: Tensor) -> tuple[Tensor, Tensor]:
     """Logits less the largest one on offer, and which items are on offer with a worth above 0; ``(..., L)``.
 
     Only differences count, and a large common part would cost them digits. Other items get the lowest number and not
-    -inf, whose gradient is NaN: its exponential beside any other is 0 just as well. They have no gradient.
+    -inf, whose gradient is NaN: its exponential beside any other is 0 just as well. They have no gradient. Differences
+    that float64 does not hold are as large as it nearly holds, with the gradients of all others.
     """
     lowest = torch.finfo(logits.dtype).min
     worthy = offered & (logits != -torch.inf)
     known = logits.masked_fill(~worthy, 0)
     largest = known.detach().masked_fill(~worthy, lowest).amax(-1, keepdim=True)
+    least = torch.maximum(known.detach(), largest + _FARTHEST * lowest)
+    known = known + (least - known.detach())
     return (known - largest.masked_fill(~worthy.any(-1, keepdim=True), 0)).masked_fill(~worthy, lowest), worthy
 
 
