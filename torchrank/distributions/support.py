@@ -88,8 +88,8 @@ class RankingDistribution(Distribution):
         """Samples through which gradients flow, of the laws that have them."""
         raise self._without(
             "rsample",
-            "samples are rankings, which no gradient flows through; take torchrank.RelaxedPlackettLuce(window, logits), "
-            "or (reward - baseline) * log_prob(sample)",
+            "samples are rankings, which no gradient flows through; take RelaxedPlackettLuce(window, logits), or "
+            "(reward - baseline) * log_prob(sample)",
         )
 
     def cdf(self, value: Tensor) -> Tensor:
