@@ -8,6 +8,7 @@ import math
 import torch
 from torch import Tensor
 
+from torchrank.rankings.derivatives import in_transform
 from torchrank.rankings.weights import power_of_two
 
 _HEADROOM = 24  # bits that scores stay below the largest number: for differences, and sums of them
@@ -23,6 +24,8 @@ def in_unit(
     cosine. Then a window is at most 2^60 times as wide as the scores are apart (2^30 in float32), and has no gradient
     beyond.
     """
+    if _is_ordinary(x, window, counted):
+        return x, window
     finite = x.detach().isfinite() if counted is None else counted & x.detach().isfinite()
     exponent = _exponent(window, x, _extent(x, finite))
     if scale_free:
@@ -45,6 +48,27 @@ def in_common_unit(x: Tensor, y: Tensor | None, window: Tensor) -> tuple[Tensor,
     exponent = _exponent(window, x, largest)
     x, *rest = (_over(side, exponent) for side in sides)
     return x, rest[0] if rest else None, window.to(torch.float64) * power_of_two(-exponent)
+
+
+_ORDINARY = 2.0**30  # the square of a difference over a window is in the range of float32 even so
+
+
+def _is_ordinary(x: Tensor, window: Tensor, counted: Tensor | None) -> bool:
+    """Whether no unit is needed, where it can be asked for next to nothing: units take a quarter of a loss' time."""
+    if torch.compiler.is_compiling() or x.device.type != "cpu" or x.numel() == 0 or in_transform():
+        return False
+    x, window = x.detach(), window.detach()
+    if counted is None or bool(counted.all()):
+        low, high = x.aminmax(dim=-1)
+    else:
+        low = torch.where(counted, x, torch.inf).amin(-1)
+        high = torch.where(counted, x, -torch.inf).amax(-1)
+    least, largest = window.aminmax()
+    return bool(
+        ((low > -_ORDINARY) & (high < _ORDINARY) & (high - low > 1 / _ORDINARY)).all()
+        & (least > 1 / _ORDINARY)
+        & (largest < _ORDINARY)
+    )
 
 
 def _over(x: Tensor, exponent: Tensor) -> Tensor:

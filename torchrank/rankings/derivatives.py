@@ -122,6 +122,11 @@ def _refuse_transforms(backwards: bool) -> bool:
 _refuse_transforms.__dict__["_dynamo_marked_constant"] = True
 
 
+def in_transform() -> bool:
+    """Whether ``torch.func`` transforms are at work, in which values may not be looked at."""
+    return bool(retrieve_all_functorch_interpreters())
+
+
 def refuse_nested_forward() -> None:
     """Raise where a derivative in forward mode is itself followed by forward mode, for ``jvp`` of custom functions.
 
