@@ -18,6 +18,8 @@ import torchrank as tr
 from tests.interruptions import Killed
 from torchrank import __main__ as command_line
 from torchrank import _gram
+from torchrank.storage import files as storage_files
+from torchrank.storage import record as storage_record
 from torchrank.storage.files import write_whole
 
 RNG = np.random.default_rng(0)
@@ -122,7 +124,8 @@ def test_neighbors_of_a_killed_run_are_made_by_the_same_command(files, monkeypat
                 if number == call:
                     raise Killed
 
-            patched.setattr(_gram, "write_whole", written)
+            for room in (storage_files, storage_record):
+                patched.setattr(room, "write_whole", written)
             with pytest.raises(Killed):
                 neighbors(files)
         assert neighbors(files) == 0
@@ -144,19 +147,22 @@ def test_files_of_others_are_not_overwritten(files, capsys):
         if content is not None:
             (files / "out" / "neighbors.json").write_text(content)
         assert neighbors(files) == 1
-        assert "values.npy is there already; remove it" in capsys.readouterr().err
+        assert (
+            "values.npy is there already, and no neighbors.json that says what it is; remove it"
+            in capsys.readouterr().err
+        )
         np.testing.assert_array_equal(np.load(files / "out" / "values.npy"), X)
     (files / "out" / "values.npy").unlink()
     assert neighbors(files) == 0
     assert neighbors(files, "--variant", "a") == 1
-    assert "has other neighbors, which differ in variant None and not 'a'; remove it" in capsys.readouterr().err
+    assert "which differs in variant None and not 'a'; remove it" in capsys.readouterr().err
     np.save(files / "x.npy", X + np.arange(7))
     assert neighbors(files) == 1
-    assert "has other neighbors, which differ in input" in capsys.readouterr().err
+    assert "which differs in input; remove it" in capsys.readouterr().err
     np.save(files / "x.npy", X)
     np.save(files / "out" / "indices.npy", X)
     assert neighbors(files) == 1
-    assert "indices.npy is not as the run that made it left it" in capsys.readouterr().err
+    assert "indices.npy is there already, and is not as it was when it was finished" in capsys.readouterr().err
 
 
 class FullDisk(io.BytesIO):
@@ -168,11 +174,16 @@ class FullDisk(io.BytesIO):
 
 def test_a_full_disk_is_told(files, capsys, monkeypatch):
     def onto_full_disk(path, write):
-        write(FullDisk() if path.suffix == ".npy" else io.BytesIO())
+        try:
+            write(FullDisk())
+        except OSError as error:
+            raise storage_files.explained(error, path) from error
 
-    monkeypatch.setattr(_gram, "write_whole", onto_full_disk)
+    monkeypatch.setattr(storage_files, "write_whole", onto_full_disk)
     assert neighbors(files) == 1
-    assert "indices.npy; free 960 bytes and call again" in capsys.readouterr().err  # 40 * 3 * 8
+    said = capsys.readouterr().err
+    assert "no space left to write" in said
+    assert "indices.npy; what is finished stays: make room and run the same command again" in said
     assert not (files / "out" / "indices.npy").exists()
 
 

@@ -1,8 +1,6 @@
 """``python -m torchrank gram``: kernels or neighbors from a file to files, alone or under ``torchrun``."""
 
 import argparse
-import errno
-import json
 import re
 import shlex
 import sys
@@ -19,11 +17,12 @@ from torchrank.datasets import read_rankings
 from torchrank.kernels import kendall_gram
 from torchrank.kernels.block_stream import digest
 from torchrank.kernels.kendall_arguments import VARIANTS
+from torchrank.kernels.pair_stream import facts_of
 from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group, rank_of, started_by_torchrun, together, told
 from torchrank.rankings.missing import MISSING
-from torchrank.storage.files import write_whole
-from torchrank.storage.plan import differences
+from torchrank.storage.files import write_array
+from torchrank.storage.record import Record
 from torchrank.stream import kendall_neighbors
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -39,7 +38,6 @@ _WORDS = {  # first to last
     ", header=True if it names the columns": "; columns whose names are numbers are read from .npy alone",
 }
 _OTHERS = re.compile(r"\b(decimal|delimiter|encoding|features|form|gaps|header|items|lenient|sparse|weights)=")
-_RECORD = "neighbors.json"  # beside the arrays: what they are, and once both are there their sizes and times
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,82 +126,32 @@ def _run(asked: argparse.Namespace, group: Group) -> None:
 def _neighbors(rankings: Any, asked: argparse.Namespace, common: dict[str, Any], group: Group) -> str:
     """Write the neighbors, unless the same command has; returns what to say.
 
-    The record comes before the arrays, which are written whole one after the other, and again after them with their
-    sizes and times. So a run that was killed between them is known by the next one, which writes both anew.
+    The record is begun before the arrays, which are written whole one after the other. So a run that was killed between
+    them is known by the next one, which writes both anew.
     """
     paths = [asked.out / "indices.npy", asked.out / "values.npy"]
+    record = Record(asked.out / "neighbors.json", *paths)
     plan: dict[str, Any] = {}
     done = False
     with together(group):
         if rank_of(group) == 0:
-            plan = {"neighbors": asked.neighbors, "variant": asked.variant, "input": digest(_known(rankings))}
+            plan = {"neighbors": asked.neighbors, "variant": asked.variant, "input": digest(facts_of(rankings))}
             plan = {"torchrank": __version__, **plan}
-            done = _are_there(asked.out / _RECORD, plan, paths)
+            done = record.holds(plan)
+            objection = record.objection(plan)
+            if objection is not None:
+                raise FileExistsError(objection)
     named = f"{paths[0]} and {paths[1].name}"
     if told(done, group)[0]:
         return f"{named}: there already, {asked.neighbors} of {len(rankings)} rankings for each"
     near = kendall_neighbors(rankings, asked.neighbors, **common)
     with together(group):
         if rank_of(group) == 0:
-            _record(asked.out / _RECORD, {"plan": plan})
+            record.begin(plan)
             for path, values in zip(paths, near, strict=True):
-                _save(path, np.asarray(values))
-            _record(asked.out / _RECORD, {"plan": plan, "files": {path.name: _stamp(path) for path in paths}})
+                write_array(path, np.asarray(values))
+            record.write(plan)
     return f"{named}: {near!r}"
-
-
-def _known(rankings: Any) -> list[Any]:
-    """What decides the neighbors of prepared rankings, for a digest."""
-    dense = (rankings.ranks,) if not hasattr(rankings, "starts") else (rankings.starts, rankings.items, rankings.ranks)
-    return [str(tuple(rankings.shape)), str(rankings.dtype), rankings.meaning.word, *dense]
-
-
-def _are_there(record: Path, plan: dict[str, Any], paths: list[Path]) -> bool:
-    """Whether an earlier run has finished these files.
-
-    Raises:
-        FileExistsError: they are there, and are not what this run would make or has begun.
-    """
-    there = [path for path in paths if path.exists()]
-    if not there:
-        return False
-    remedy = "remove it, or give another folder"
-    try:
-        found = json.loads(record.read_text(encoding="utf-8"))
-        its, files = found["plan"], found.get("files")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # of a file that is not there, or no record
-        raise FileExistsError(f"{there[0]} is there already; {remedy}") from None
-    if its != plan:
-        raise FileExistsError(f"{there[0]} has other neighbors, which differ in {differences(its, plan)}; {remedy}")
-    changed = [path for path in there if files is not None and files.get(path.name) != _stamp(path)]
-    if changed:
-        raise FileExistsError(f"{changed[0]} is not as the run that made it left it; {remedy}")
-    return files is not None and len(there) == len(paths)
-
-
-def _record(path: Path, content: dict[str, Any]) -> None:
-    write_whole(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
-
-
-def _stamp(path: Path) -> dict[str, int]:
-    """By which a file is known again."""
-    return {"bytes": path.stat().st_size, "nanoseconds": path.stat().st_mtime_ns}
-
-
-def _save(path: Path, values: np.ndarray) -> None:
-    """Write an array as ``numpy.save`` does, which by itself does not say that a disk is full."""
-
-    def write(file: Any) -> None:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
-        file.write(np.ascontiguousarray(values).data)
-
-    try:
-        write_whole(path, write)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        message = f"no space left to write {path}; free {values.nbytes:,} bytes and call again"
-        raise OSError(error.errno, message) from error
 
 
 def _scores(asked: argparse.Namespace) -> Any:

@@ -87,12 +87,13 @@ class PairStream(BlockStream):
         """The quantity, and what is known of the rankings on both sides."""
         quantity = {key: value if value == value else "NaN" for key, value in self.quantity._asdict().items()}
         lam = {} if self.lam is None else {"lam": float(self.lam)}
-        return {"arguments": quantity | lam, "input": digest(self._known_of_rankings())}
+        known = (fact for side in self.pair.sides() for fact in facts_of(side))
+        return {"arguments": quantity | lam, "input": digest(known)}
 
-    def _known_of_rankings(self) -> Iterator[Tensor | str]:
-        for side in self.pair.sides():
-            dense: Any = side
-            yield side.meaning.word
-            yield from (dense.starts, dense.items, dense.ranks) if hasattr(dense, "starts") else (dense.ranks,)
-            if side.meaning.topk is not None:
-                yield side.meaning.topk
+
+def facts_of(rankings: Any) -> Iterator[Tensor | str]:
+    """What is known of prepared or sparse rankings and decides what is computed of them, for a digest."""
+    yield rankings.meaning.word
+    yield from (rankings.starts, rankings.items, rankings.ranks) if hasattr(rankings, "starts") else (rankings.ranks,)
+    if rankings.meaning.topk is not None:
+        yield rankings.meaning.topk

@@ -72,7 +72,7 @@ class BlockFolder:
         self._form.check()
         target = Path(os.path.realpath(target))  # a link stays one
         self.target, self.folder = target, target.with_name(target.name + ".blocks")
-        self._record = Record(target)
+        self._record = Record(target.with_name(target.name + ".json"), target)
         self._matrix: Any = None  # that is filled
         self._filled: dict[Path, int] = {}  # blocks that it has, and their checksums
         self._fills = create
@@ -183,14 +183,8 @@ class BlockFolder:
         there = read_plan(self.folder / _PLAN)
         if there is None:
             if self.target.exists():
-                raise FileExistsError(
-                    f"{self.target} "
-                    + (
-                        self._record.objection(self.plan)
-                        if resume
-                        else "is there already; remove it, or give another name"
-                    )
-                )
+                objection = self._record.objection(self.plan) if resume else None
+                raise FileExistsError(objection or f"{self.target} is there already; remove it, or give another name")
             self._clear()  # of blocks of nobody knows what
             others = [path.name for path in self.folder.iterdir() if path.name != LOCK]
             if others:

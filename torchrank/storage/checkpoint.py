@@ -1,6 +1,5 @@
 """What a fit has reached, in one file, so that a fit that was ended goes on from there."""
 
-import glob
 import hashlib
 import io
 import os
@@ -11,7 +10,7 @@ import torch
 
 from torchrank._version import __version__
 from torchrank.processes import Group, rank_of, refuse_different, together
-from torchrank.storage.files import write_whole
+from torchrank.storage.files import remove_asides, write_whole
 from torchrank.storage.plan import differences
 
 _FORMAT = 2
@@ -88,8 +87,7 @@ class Checkpoint:
                 torch.save(whole, buffer)
                 content = buffer.getvalue()
                 write_whole(self.path, lambda file: file.write(content + hashlib.sha256(content).digest()))
-                for left in self.path.parent.glob(f".{glob.escape(self.path.name)}.[0-9]*"):  # by a killed process
-                    left.unlink(missing_ok=True)
+                remove_asides(self.path)
 
     def _read(self, path: Path) -> dict[str, Any] | None:
         if not path.exists():

@@ -1,6 +1,7 @@
 """Files that are there whole or not at all, and say so."""
 
 import errno
+import glob
 import os
 import zlib
 from collections.abc import Callable
@@ -29,6 +30,12 @@ def write_whole(path: Path, write: Callable[[Any], None]) -> None:
     except OSError as error:
         aside.unlink(missing_ok=True)
         raise explained(error, path) from error
+
+
+def remove_asides(path: Path) -> None:
+    """Remove what killed processes left of writing a file whole, where none is at it now."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
+        left.unlink(missing_ok=True)
 
 
 def explained(error: OSError, path: Path) -> OSError:
@@ -73,6 +80,17 @@ def write_block(path: Path, values: np.ndarray) -> None:
     def write(file: Any) -> None:
         file.write(data.data)
         file.write(_trailer(data, path))
+
+    write_whole(path, write)
+
+
+def write_array(path: Path, values: np.ndarray) -> None:
+    """Write an array as ``numpy.save`` does, which by itself does not say that a disk is full; see :func:`write_whole`."""
+    header = np.lib.format.header_data_from_array_1_0(values)
+
+    def write(file: Any) -> None:
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(np.ascontiguousarray(values).data)
 
     write_whole(path, write)
 

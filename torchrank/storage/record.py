@@ -1,74 +1,95 @@
-"""By what a finished matrix is known again: a file beside it."""
+"""By what finished files are known again: a file beside them."""
 
-import glob
 import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-from torchrank.storage.files import write_whole
+from torchrank.storage.files import remove_asides, write_whole
 from torchrank.storage.plan import differences, to_agree
 
 _REMEDY = "remove it, or give another name"
 
 
 class Record:
-    """The plan of a finished matrix, and sizes and times of its files, in ``target`` + ".json"."""
+    """The plan of some files, and once they are finished their sizes and times.
 
-    def __init__(self, target: Path) -> None:
-        self.target, self.path = target, target.with_name(target.name + ".json")
+    Args:
+        path: of the record.
+        files: what it speaks of, files or folders.
+    """
+
+    def __init__(self, path: Path, *files: Path) -> None:
+        self.path, self.files = path, files
 
     def holds(self, plan: dict[str, Any]) -> bool:
-        """Whether the matrix is the one of this plan, as it was when it was finished."""
+        """Whether the files are those of this plan, as they were when they were finished."""
         try:
-            return self._read() == self._of(plan)
+            return self._read() == {"plan": plan, "files": self._stamps()}
         except (OSError, ValueError):  # of a file that is not there, or no record
             return False
 
     def is_foreign(self) -> bool:
         """Whether somebody else's file has its name."""
         try:
-            return self._read().keys() != {"plan", "file"}
+            return self._read().keys() != {"plan", "files"}
         except FileNotFoundError:
             return False
         except (OSError, ValueError, AttributeError):
             return True
 
-    def write(self, plan: dict[str, Any]) -> None:
-        """Say that the matrix is there, and remove what a killed process left of saying so."""
-        text = json.dumps(self._of(plan), indent=1, sort_keys=True).encode()
-        write_whole(self.path, lambda file: file.write(text))
-        for left in self.path.parent.glob(f".{glob.escape(self.path.name)}.[0-9]*"):
-            left.unlink(missing_ok=True)
+    def begin(self, plan: dict[str, Any]) -> None:
+        """Say of what the files will be, before they are written one after the other."""
+        self._write({"plan": plan, "files": {}})
 
-    def objection(self, plan: dict[str, Any]) -> str:
-        """Why the matrix is not taken for that of a plan, and what to do."""
+    def write(self, plan: dict[str, Any]) -> None:
+        """Say that the files are there, and remove what a killed process left of saying so."""
+        self._write({"plan": plan, "files": self._stamps()})
+        remove_asides(self.path)
+
+    def objection(self, plan: dict[str, Any]) -> str | None:
+        """Which of the files that are there is not taken for one of a plan, why, and what to do; None if there is none.
+
+        Those of a plan that was begun are taken.
+        """
+        there = [path for path in self.files if path.exists()]
+        if not there:
+            return None
         try:
-            there = self._read()["plan"]
-            found, agree = differences(there, plan), to_agree(there, plan)
+            record = self._read()
+            its, stamps = record["plan"], record["files"]
+            differ, agree = differences(its, plan), to_agree(its, plan)
+            changed = [path for path in there if stamps and stamps.get(path.name) != _stamp(path)]
         except (OSError, ValueError, TypeError, LookupError, AttributeError):
-            return f"is there already, and no {self.path.name} that says what it is; {_REMEDY}"
-        if found:
-            return f"is there already, of another matrix, which differs in {found}; {agree}{_REMEDY}"
+            return f"{there[0]} is there already, and no {self.path.name} that says what it is; {_REMEDY}"
+        if differ:
+            return f"{there[0]} is there already, of another matrix, which differs in {differ}; {agree}{_REMEDY}"
+        if not changed:
+            return None
         return (
-            f"is there already, and is not as it was when it was finished: it was changed, copied or touched; {_REMEDY}"
+            f"{changed[0]} is there already, and is not as it was when it was finished: it was changed, copied or "
+            f"touched; {_REMEDY}"
         )
 
     def _read(self) -> Any:
         return json.loads(self.path.read_text(encoding="utf-8"))
 
-    def _of(self, plan: dict[str, Any]) -> dict[str, Any]:
-        return {"plan": plan, "file": self._stamp()}
+    def _write(self, content: dict[str, Any]) -> None:
+        text = json.dumps(content, indent=1, sort_keys=True).encode()
+        write_whole(self.path, lambda file: file.write(text))
 
-    def _stamp(self) -> dict[str, Any]:
-        """Size and time of the file, or of all files of the folder."""
-        if not self.target.is_dir():
-            stat = self.target.stat()
-            return {"bytes": stat.st_size, "nanoseconds": stat.st_mtime_ns}
-        found = hashlib.sha256()
-        files = sorted(path for path in self.target.rglob("*") if path.is_file())
-        for path in files:
-            stat = path.stat()
-            name = path.relative_to(self.target).as_posix()
-            found.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
-        return {"files": len(files), "digest": found.hexdigest()}
+    def _stamps(self) -> dict[str, Any]:
+        return {path.name: _stamp(path) for path in self.files}
+
+
+def _stamp(path: Path) -> dict[str, Any]:
+    """Size and time of a file, or of all files of a folder."""
+    if not path.is_dir():
+        stat = path.stat()
+        return {"bytes": stat.st_size, "nanoseconds": stat.st_mtime_ns}
+    found = hashlib.sha256()
+    files = sorted(part for part in path.rglob("*") if part.is_file())
+    for part in files:
+        stat = part.stat()
+        found.update(f"{part.relative_to(path).as_posix()} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return {"files": len(files), "digest": found.hexdigest()}
