@@ -98,7 +98,7 @@ class RelaxedPlackettLuce(RankingDistribution):
         soft = soft_rank(_for_smoothing(noisy), self.window, noise=self.noise)
         if self.straight_through:
             soft = total_scores(noisy.detach()) + (soft - soft.detach())
-        return soft.to(self._score_dtype())
+        return soft.to(self._result_dtype())
 
     def rsample_top_k(self, k: int, sample_shape: Any = ()) -> Tensor:
         """Smooth samples of the set of the k items that are chosen first: shares of the items from 0 to 1, in all k.
@@ -117,7 +117,7 @@ class RelaxedPlackettLuce(RankingDistribution):
         if self.straight_through:
             first = total_scores(noisy.detach()) > self.event_shape[0] - k
             soft = first.to(soft.dtype) + (soft - soft.detach())
-        return soft.to(self._score_dtype())
+        return soft.to(self._result_dtype())
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Not known in a short form.
@@ -132,7 +132,7 @@ class RelaxedPlackettLuce(RankingDistribution):
     def _noisy(self, sample_shape: Any) -> Tensor:
         return with_gumbel_noise(self.logits, self._extended_shape(torch.Size(sample_shape)))
 
-    def _score_dtype(self) -> torch.dtype:
+    def _result_dtype(self) -> torch.dtype:
         return torch.promote_types(self.logits.dtype, torch.float32)
 
 

@@ -12,7 +12,7 @@ from torchrank.distributions.ties import TiedChoices, log_prob_of_sets, polynomi
 
 
 def log_likelihoods(choices: TiedChoices, theta: Tensor, sizes: Tensor, log_delta: Tensor) -> Tensor:
-    """The same of finite logits ``(..., L)`` in the order of the places, for fits; ``log_delta`` (t,) or (..., t).
+    """Of rankings, by finite logits ``(..., L)`` in the order of the places and ``log_delta`` (t,) or (..., t), for fits.
 
     Faster, and good while logits are less than 700 apart.
     """

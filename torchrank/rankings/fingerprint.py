@@ -1,6 +1,7 @@
 """Fingerprints of rows: of what they are, and of the order and the batches in which they come."""
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -47,11 +48,12 @@ class Fingerprint:
         return self._order.hexdigest()[:16]
 
 
+@dataclass
 class Tally:
     """How many rows there were, and a sum that other rows hardly have: cheaper than a fingerprint, for every pass."""
 
-    def __init__(self, n_rows: int = 0, total: int = 0) -> None:
-        self.n_rows, self.total = n_rows, total
+    n_rows: int = 0
+    total: int = 0
 
     def add(self, rankings: Rankings | SparseRankings, *others: Tensor | None) -> None:
         """Take in what :meth:`Fingerprint.add` does."""
@@ -69,11 +71,6 @@ class Tally:
                 bits = np.ascontiguousarray(to_numpy(other).astype(np.float64)).view(np.uint64)
                 total += int(bits.sum(dtype=np.uint64))
         self.total = (self.total + total) % 2**64
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tally) and (self.n_rows, self.total) == (other.n_rows, other.total)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _of_columns(numbers: np.ndarray) -> np.ndarray:
