@@ -254,5 +254,7 @@ def test_on_cuda(name):
 
 
 def test_rows_in_batches_are_refused():
-    with pytest.raises(TypeError, match="X is Batches; landmarks are drawn from rows in memory: pass some of them"):
+    with pytest.raises(
+        TypeError, match=r"X is Batches, which fits .* read batch by batch; this takes all rows at once"
+    ):
         tr.LandmarkFeatures(tr.KendallKernel(), 3).fit(tr.Batches(np.eye(4)))

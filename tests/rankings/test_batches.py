@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.neighbors import NearestNeighbors
 from torch.utils.data import DataLoader, TensorDataset
 
 import torchrank as tr
@@ -135,3 +136,17 @@ def test_a_list_of_tables_is_told_of_batches(name, fit):
 def test_rows_in_lists_are_no_tables():
     for rows in ([*X], [*torch.from_numpy(X)], [[3, 1, 2], [1, 2, 3]], [], [[]], (X[0], X[1]), [pd.Series(X[0])]):
         assert as_batches(rows) is None
+
+
+@pytest.mark.parametrize("whole", [tr.kendall_gram, tr.borda, tr.rank, tr.KendallKernel(), NearestNeighbors().fit])
+def test_what_takes_all_rows_says_so(whole):
+    with pytest.raises(
+        TypeError, match=r"X is Batches, which fits .* read batch by batch; this takes all rows at once"
+    ):
+        whole(tr.Batches(X))
+
+
+def test_batches_of_batches_are_read():
+    found = [rows for rows, _ in tr.Batches([X[:2], X[2:]])]
+    assert [len(rows) for rows in found] == [2, len(X) - 2]
+    assert isinstance(as_batches(tr.Batches(X)), tr.Batches)

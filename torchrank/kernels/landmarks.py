@@ -30,7 +30,6 @@ from torchrank.linalg.symmetric import as_double, check_symmetric
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Origin
-from torchrank.rankings.batches import refuse_batches
 from torchrank.rankings.derivatives import needs_derivative, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import weights_said
@@ -136,7 +135,6 @@ class LandmarkFeatures(GrowingBuffers, nn.Module):
             UserWarning: fewer different rows than landmarks; all of them are taken, and the other features are 0.
         """
         check_generator(generator)
-        refuse_batches(X, "landmarks are drawn from rows in memory: pass some of them, as one matrix")
         points, rows, origin = as_points(self.kernel, X)
         groups = grouped(rows, row_weights(weights_said(X, weights), rows))
         u = len(groups.first)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
 from torch.utils.data import DataLoader
 
 from torchrank.rankings.arrays import is_data_set
@@ -55,6 +56,13 @@ class Batches:
     def __repr__(self) -> str:
         return f"Batches({type(self.source).__name__}, batch_size={self.batch_size})"
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Raise ``TypeError``: whoever makes an array of it wants all rows at once."""
+        raise TypeError(
+            "X is Batches, which fits of k-means, mixtures, Plackett-Luce and MM-PL read batch by batch; this takes all "
+            "rows at once: pass one matrix"
+        )
+
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         """Pairs of rows and what belongs to them, or None."""
         if _has_rows(self.source) or isinstance(self.source, tuple):
@@ -94,12 +102,6 @@ def as_batches(X: Any) -> Batches | None:
     return None if whole or not hasattr(X, "__iter__") else Batches(X)
 
 
-def refuse_batches(X: Any, remedy: str) -> None:
-    """Raise ``TypeError`` for what takes all rows at once."""
-    if isinstance(X, Batches):
-        raise TypeError(f"X is Batches; {remedy}")
-
-
 def refuse_weights(weights: Any) -> None:
     """Raise ``ValueError`` for weights beside batches."""
     if weights is not None:
@@ -116,7 +118,7 @@ def refuse_without_batches(**arguments: Any) -> None:
 def _has_rows(X: Any) -> bool:
     """Whether this is an array of rows, of whatever kind."""
     arrays = ("shape", "__array__", "__dataframe__", "nnz", "precedes")
-    return isinstance(X, Prepared) or any(hasattr(X, name) for name in arrays)
+    return not isinstance(X, Batches) and (isinstance(X, Prepared) or any(hasattr(X, name) for name in arrays))
 
 
 def _is_table(X: Any) -> bool:
