@@ -140,9 +140,7 @@ def test_rows_in_lists_are_no_tables():
 
 @pytest.mark.parametrize("whole", [tr.kendall_gram, tr.borda, tr.rank, tr.KendallKernel(), NearestNeighbors().fit])
 def test_what_takes_all_rows_says_so(whole):
-    with pytest.raises(
-        TypeError, match=r"X is Batches, which fits .* read batch by batch; this takes all rows at once"
-    ):
+    with pytest.raises(TypeError, match=r"X is Batches, which fits .* read batch by batch; this takes all rows"):
         whole(tr.Batches(X))
 
 

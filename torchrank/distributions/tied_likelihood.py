@@ -12,7 +12,7 @@ from torchrank.distributions.ties import TiedChoices, log_prob_of_sets, polynomi
 
 
 def log_likelihoods(choices: TiedChoices, theta: Tensor, sizes: Tensor, log_delta: Tensor) -> Tensor:
-    """Of rankings, by finite logits ``(..., L)`` in the order of the places and ``log_delta`` (t,) or (..., t), for fits.
+    """Of rankings, for fits: by finite logits ``(..., L)`` in the order of the places, ``log_delta`` (t,) or (..., t).
 
     Faster, and good while logits are less than 700 apart.
     """

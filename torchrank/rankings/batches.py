@@ -59,8 +59,8 @@ class Batches:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Raise ``TypeError``: whoever makes an array of it wants all rows at once."""
         raise TypeError(
-            "X is Batches, which fits of k-means, mixtures, Plackett-Luce and MM-PL read batch by batch; this takes all "
-            "rows at once: pass one matrix"
+            "X is Batches, which fits of k-means, mixtures, Plackett-Luce and MM-PL read batch by batch; this takes "
+            "all rows at once: pass one matrix"
         )
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:

@@ -85,7 +85,7 @@ def write_block(path: Path, values: np.ndarray) -> None:
 
 
 def write_array(path: Path, values: np.ndarray) -> None:
-    """Write an array as ``numpy.save`` does, which by itself does not say that a disk is full; see :func:`write_whole`."""
+    """Write an array as ``numpy.save`` does, which does not say that a disk is full; see :func:`write_whole`."""
     header = np.lib.format.header_data_from_array_1_0(values)
 
     def write(file: Any) -> None:
