@@ -29,34 +29,36 @@ def sums_and_slopes(
     sums = torch.zeros(rows, 4, dtype=torch.float64)
     of_x = torch.zeros(rows, 2, n if slopes else 0, dtype=torch.float64)
     of_window = torch.zeros(rows, 2 if slopes else 0, dtype=torch.float64)
-    scores = torch.where(ranks < 0, 0, x.to(torch.float64))
-    finite = bool(scores.isfinite().all())
-    lost = None if finite else scores.isnan().any(-1)
-    unweighted = weights is None
-    if n >= SWEEP_FROM:
-        weights, unweighted = torch.ones_like(scores) if weights is None else weights, False
-        scores = scores.masked_fill(ranks < 0, torch.nan)
+    scores = x.to(torch.float64)
     a = scores.new_zeros(rows, 0) if weights is None else weights.to(torch.float64).contiguous()
-    b = torch.ones_like(a) if scheme == "sum" and not unweighted else a / 2
+    b = torch.ones_like(a) if scheme == "sum" else a / 2
     inputs = [t.contiguous().numpy() for t in (scores, ranks, a, b, window.to(torch.float64))]
     arrays = [*inputs, *(result.numpy() for result in (sums, of_x, of_window))]
+    fill = _rows if n < SWEEP_FROM else _long_rows
 
     def work(span: tuple[int, int]) -> None:
-        part = [array[slice(*span)] for array in arrays]
-        if n < SWEEP_FROM:
-            _rows(*part)
-            return
-        narrow = _spread(part[0]) < _NARROW * part[4]
-        for row, together in enumerate(narrow.tolist()):
-            (_rows if together else sweep)(*(array[row : row + 1] for array in part))
+        fill(*(array[slice(*span)] for array in arrays))
 
     run_tiles([*spans(rows, max(1, _TILE_PAIRS // max(1, n * n)))], work)
-    if lost is not None:
-        if slopes:
-            of_x.masked_fill_(scores.isinf()[:, None], 0)  # infinity does not move
-        for result in (sums, of_x, of_window):
-            result[lost] = torch.nan
     return sums, of_x, of_window
+
+
+def _long_rows(
+    scores: np.ndarray, ranks: np.ndarray, a: np.ndarray, b: np.ndarray, windows: np.ndarray, *results: np.ndarray
+) -> None:
+    """The same as :func:`_rows`, by sweeps."""
+    counted = np.where(ranks < 0, np.nan, scores)
+    narrow = _spread(counted) < _NARROW * windows
+    if a.shape[1] == 0:
+        a, b = np.ones_like(scores), np.full_like(scores, 0.5)
+    for row, together in enumerate(narrow.tolist()):
+        part = [array[row : row + 1] for array in (counted, ranks, a, b, windows, *results)]
+        (_rows if together else sweep)(*part)
+        if np.isnan(scores[row, ranks[row] >= 0]).any():
+            for result in results:
+                result[row] = np.nan
+    if results[1].shape[2]:
+        results[1].transpose(0, 2, 1)[np.isinf(counted)] = 0  # infinity does not move
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
@@ -75,7 +77,9 @@ def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
     a, b, sum_a, sum_b = np.ones(n), np.full(n, 0.5), np.empty(n + 1), np.empty(n + 1)
     for row in range(x.shape[0]):
         known = _in_order(ranks[row], item, low, counts)
-        _finite(x[row], item[:known], windows[row], scores)
+        if not _finite(x[row], item[:known], windows[row], scores):
+            sums[row], of_x[row], of_window[row] = np.nan, np.nan, np.nan
+            continue
         sum_a[0], sum_b[0] = 0.0, 0.0
         for k in range(known):
             if weighted:
@@ -105,7 +109,8 @@ def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
         sums[row, 0], sums[row, 1] = agreement, square
         if of_x.shape[2]:
             for k in range(known):
-                of_x[row, 0, item[k]], of_x[row, 1, item[k]] = 2 * signed[k] * inverse, 4 * squared[k] * inverse
+                if np.isfinite(x[row, item[k]]):  # infinity does not move
+                    of_x[row, 0, item[k]], of_x[row, 1, item[k]] = 2 * signed[k] * inverse, 4 * squared[k] * inverse
             of_window[row, 0], of_window[row, 1] = -2 * moved * inverse, -4 * square_moved * inverse
 
 
@@ -131,15 +136,18 @@ def _in_order(ranks, item, low, start):
 
 @njit(nogil=True, cache=True)
 def _finite(x, item, window, out):
-    """Scores by place, infinite ones as numbers more than a window beyond all others."""
+    """Scores by place, infinite ones as numbers more than a window beyond all others; False where one is NaN."""
     largest = 0.0
     for k in range(item.size):
         out[k] = x[item[k]]
+        if np.isnan(out[k]):
+            return False
         if np.isfinite(out[k]):
             largest = max(largest, abs(out[k]))
     beyond = min(2 * largest + 2 * window, 1.7976931348623157e308)
     for k in range(item.size):
         out[k] = min(max(out[k], -beyond), beyond)
+    return True
 
 
 # Unsigned places need no check for negative ones, which would keep the loops from vector instructions. No difference is

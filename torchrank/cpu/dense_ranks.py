@@ -1,7 +1,7 @@
 """CPU engine of the dense_ranks op.
 
-Items of short rows are counted below each other, in loops that compile to vector instructions; the bit patterns of
-longer rows are sorted by radix, with one walk along the sorted row.
+Bit patterns, of 32 or 64 bits as the scores have, are compared. Items of short rows are counted below each other, in
+loops that compile to vector instructions; longer rows are sorted by radix, with one walk along the sorted row.
 """
 
 from functools import partial
@@ -32,9 +32,10 @@ def dense_ranks(scores: Tensor) -> tuple[Tensor, Tensor]:
 
     def rank(tile: slice) -> None:
         tile_scores = sortable(rows[tile])
-        floating = tile_scores.is_floating_point()
-        wide = tile_scores.to(torch.float64 if floating else torch.int64).contiguous()
-        fill(wide.view(torch.int64).numpy(), floating, rank_rows[tile], strict_rows[tile])
+        bits = tile_scores.contiguous().view(torch.int32 if tile_scores.element_size() == 4 else torch.int64).numpy()
+        key = np.uint32 if bits.itemsize == 4 else np.uint64
+        keys = np.empty((2, n), key)
+        fill(bits, tile_scores.is_floating_point(), rank_rows[tile], strict_rows[tile], keys)
 
     size = _TILE_SCORES if n > _SHORT else 4 * _TILE_SCORES  # a millisecond
     run_tiles([slice(*span) for span in spans(len(rows), max(1, size // max(1, n)))], rank)
@@ -42,14 +43,17 @@ def dense_ranks(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @njit(nogil=True, cache=True)
-def _count_rows(bits, floating, ranks, strict):
-    """Fill ``ranks`` (r, n) and ``strict`` (r,) from scores (r, n) given by their bits, in O(n^2)."""
+def _count_rows(bits, floating, ranks, strict, keys):
+    """Fill ``ranks`` (r, n) and ``strict`` (r,) from scores (r, n) given by their bits, in O(n^2).
+
+    ``keys`` (2, n) are unsigned numbers as wide as the bits, to be overwritten.
+    """
     n = bits.shape[1]
-    keys, below, items = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.uint32)
+    below, items = np.empty(n, np.int32), np.empty(n, np.uint32)
     group = np.empty(n, np.int32)  # of the items with so many below them: how many groups are below
     for row in range(bits.shape[0]):
-        ranked = _ordered_keys(bits[row], floating, keys, items, ranks[row])
-        _count_below(keys[:ranked], below[:ranked])
+        ranked = _ordered_keys(bits[row], floating, keys[0], items, ranks[row])
+        _count_below(keys[0, :ranked], below[:ranked])
         group[:ranked] = 0
         pairs = 0
         for k in range(ranked):
@@ -66,18 +70,18 @@ def _count_rows(bits, floating, ranks, strict):
 @njit(nogil=True, cache=True)
 def _count_below(keys, below):
     for k in range(keys.size):
-        key, smaller = keys[k], 0
+        key, smaller = keys[k], np.int32(0)
         for j in range(keys.size):
-            smaller += keys[j] < key
+            smaller += np.int32(keys[j] < key)
         below[k] = smaller
 
 
 @njit(nogil=True, cache=True)
-def _rank_rows(bits, floating, ranks, strict, digit):
+def _rank_rows(bits, floating, ranks, strict, keys, digit):
     """The same by sorting."""
     n = bits.shape[1]
-    keys, items = np.empty((2, n), np.uint64), np.empty((2, n), np.uint32)
-    histograms = np.empty((-(-64 // digit), 1 << digit), np.uint32)
+    items = np.empty((2, n), np.uint32)
+    histograms = np.empty((-(-8 * bits.itemsize // digit), 1 << digit), np.uint32)
     for row in range(bits.shape[0]):
         ranked = _ordered_keys(bits[row], floating, keys[0], items[0], ranks[row])
         side = _sort(ranked, digit, keys, items, histograms)
@@ -94,10 +98,11 @@ def _rank_rows(bits, floating, ranks, strict, digit):
 @njit(nogil=True, cache=True)
 def _ordered_keys(bits, floating, keys, items, ranks):
     """Unsigned numbers in the order of the scores, and the items they belong to; NaN gets rank -1 and no key."""
-    sign, infinity = np.int64(-(2**63)), np.int64(0x7FF0 << 48)
+    sign = np.int64(-1) << np.int64(8 * bits.itemsize - 1)
+    infinity = np.int64(0x7FF0 << 48) if bits.itemsize == 8 else np.int64(0x7F80 << 16)
     ranked = 0
     for item in range(bits.size):
-        b = bits[item]
+        b = np.int64(bits[item])
         if floating:
             if (b & ~sign) > infinity:
                 ranks[item] = -1
@@ -106,7 +111,7 @@ def _ordered_keys(bits, floating, keys, items, ranks):
                 b = np.int64(0)  # -0.0 equals 0.0
             if b < 0:
                 b = ~b ^ sign  # larger bits of negative numbers are smaller numbers
-        keys[ranked] = _u(b ^ sign)
+        keys[ranked] = _u(b ^ sign)  # of which 32 bits are kept where there are as many
         items[ranked] = item
         ranked += 1
     return ranked
