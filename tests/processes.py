@@ -1,5 +1,6 @@
 """Run a function in several processes of one group, and see what each of them gives or raises."""
 
+import multiprocessing
 import pickle
 from contextlib import suppress
 from datetime import timedelta
@@ -8,13 +9,16 @@ from pathlib import Path
 import torch
 
 TIMEOUT = timedelta(seconds=60)  # for those that wait for one that never comes
+LOADED = ["torch._dynamo", "torch.nn.parallel", "numba", "scipy.sparse", "pytest", "torchrank"]
 
 
 def run(world, function, folder, *arguments):
     """What ``function(group, *arguments)`` gives in each process, or the error that it raises."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    context = torch.multiprocessing.spawn(_process, (world, function, folder, arguments), world, join=False)
+    multiprocessing.set_forkserver_preload(LOADED)  # once; a process that imports them itself takes seconds to start
+    arguments = (world, function, folder, arguments)
+    context = torch.multiprocessing.start_processes(_process, arguments, world, join=False, start_method="forkserver")
     while not context.join():
         pass
     return [pickle.loads((folder / f"{rank}.pickle").read_bytes()) for rank in range(world)]

@@ -62,7 +62,7 @@ def test_kernels(name):
 def test_neighbors(name, sign):
     X, same, settings = INPUTS[name]
     for k in (1, 42) if sign == "positive" else (12,):
-        lazy = ranks_of_dask.kendall_neighbors(X, k, sign=sign, block=4, **settings)
+        lazy = ranks_of_dask.kendall_neighbors(X, k, sign=sign, block=12, **settings)
         expected = tr.kendall_neighbors(same, k, sign=sign, **settings)
         for part, other, found in zip(lazy, expected, dask.compute(*lazy), strict=True):
             assert (part.shape, part.dtype) == (other.shape, other.dtype)
@@ -91,12 +91,12 @@ TWO_SIDES = {  # for Dask, for one call, settings
 def test_two_sides(name):
     (X, Y), same, settings = TWO_SIDES[name]
     expected = tr.kendall_gram(*same, **settings)
-    for block in (10, None):
+    for block in (16, None):
         lazy = ranks_of_dask.kendall_gram(X, Y, block=block, **settings)
         assert (lazy.shape, lazy.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_array_equal(lazy.compute(), expected)
     for sign, k in (("positive", 29), ("negative", 5), ("either", 1)):
-        lazy = ranks_of_dask.kendall_neighbors(X, k, Y, sign=sign, block=4, **settings)
+        lazy = ranks_of_dask.kendall_neighbors(X, k, Y, sign=sign, block=9, **settings)
         expected = tr.kendall_neighbors(same[0], k, same[1], sign=sign, **settings)
         for part, other, found in zip(lazy, expected, dask.compute(*lazy), strict=True):
             assert (part.shape, part.dtype) == (other.shape, other.dtype)

@@ -22,6 +22,12 @@ def drawn_texts(figure):
     return [(text, Text.get_window_extent(text)) for text in drawn]
 
 
+def draw_if_stale(figure):
+    """Places of texts are those of the last time that they were drawn, which takes most of these tests' time."""
+    if figure.stale:
+        figure.canvas.draw()
+
+
 def cut_off(figure):
     """Texts that are not whole inside the figure."""
     whole = figure.bbox
@@ -36,7 +42,7 @@ def overlapping(texts):
     """Pairs of texts of which one covers some of the other; lines between them may touch."""
     texts = list(texts)
     if texts:
-        texts[0].figure.canvas.draw()
+        draw_if_stale(texts[0].figure)
     boxes = [Text.get_window_extent(text) for text in texts]
     return [
         (a.get_text(), b.get_text())
@@ -52,5 +58,5 @@ def annotations(ax):
 
 def ticks_that_overlap(ax):
     """Pairs of names of ticks, along either axis."""
-    ax.figure.canvas.draw()
+    draw_if_stale(ax.figure)
     return [pair for labels in (ax.get_xticklabels(), ax.get_yticklabels()) for pair in overlapping(labels)]

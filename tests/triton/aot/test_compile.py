@@ -21,7 +21,10 @@ def _own_cache(tmp_path_factory):
         yield
 
 
-@pytest.mark.parametrize("variant", list(all_variants()), ids=str)
+VARIANTS = [pytest.param(v, id=str(v), marks=[pytest.mark.slow] * (v.card != 90)) for v in all_variants()]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_variant(variant, tmp_path):
     built = compile_variant(variant, tmp_path)
     assert f".target sm_{variant.card}" in built.ptx
