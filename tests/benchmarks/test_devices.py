@@ -46,6 +46,7 @@ def test_the_command_rehearses_every_case_and_says_that_there_is_no_card(tmp_pat
     assert (tmp_path / "devices.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_cases")
 def test_two_devices_have_columns_a_picture_and_sizes_from_which_one_is_faster(tmp_path):
     recorder = Recorder("devices", tmp_path)
@@ -66,6 +67,7 @@ def test_two_devices_have_columns_a_picture_and_sizes_from_which_one_is_faster(t
     assert recorder.path.with_suffix(".png").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_cases")
 def test_one_device_says_that_no_card_was_measured(tmp_path):
     recorder = Recorder("devices", tmp_path)
@@ -76,6 +78,7 @@ def test_one_device_says_that_no_card_was_measured(tmp_path):
     assert "faster from |" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_cases")
 def test_after_the_limit_no_size_is_begun(tmp_path, monkeypatch, capsys):
     clock = SimpleNamespace(monotonic=iter([0.0, 1.0, 9.0, 9.0, 9.0]).__next__)

@@ -268,7 +268,7 @@ def test_gradients(relation, loss, direction):
         options = {"loss": loss, "direction": direction, "relation": relation, "tol": 1e-14}
         return kron_edge_rls(X @ X.mT, None, EDGES, y, lam, **options).duals
 
-    X = torch.eye(5, dtype=torch.float64)[[0, 1, 1, 2, 3, 4]] * 0.7
+    X = random_labels(6, 2, seed=4)
     inputs = (X, random_labels(len(EDGES)), torch.tensor(0.8, dtype=torch.float64))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last digit of so small a tolerance may not be reached

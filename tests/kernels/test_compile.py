@@ -18,7 +18,7 @@ from torchrank import (
     weighted_kendall_gram,
 )
 
-BACKENDS = ["aot_eager"] + (["inductor"] if shutil.which("g++") else [])
+BACKENDS = ["aot_eager"] + ([pytest.param("inductor", marks=pytest.mark.slow)] if shutil.which("g++") else [])
 
 
 @pytest.fixture(autouse=True)

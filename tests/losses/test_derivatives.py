@@ -142,7 +142,7 @@ def test_a_graph_keeps_nothing_of_pairs(noise):
 
 COMPILED = [(name, "aot_eager") for name in SMOOTH]
 if shutil.which("g++"):
-    COMPILED.append(("b", "inductor"))  # it is slow, and one of them is enough
+    COMPILED.append(pytest.param("b", "inductor", marks=pytest.mark.slow))  # it is slow, and one of them is enough
 
 
 @pytest.mark.parametrize(("name", "backend"), COMPILED)

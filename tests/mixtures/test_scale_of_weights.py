@@ -45,10 +45,10 @@ def _tuple(function, in_unit=(), **settings):
 
 
 FITS = {
-    "MallowsMixture": _module(lambda: MallowsMixture(4, 2)),
-    "MallowsMixture, Borda": _module(lambda: MallowsMixture(4, 2, center="borda")),
-    "MallowsMixture, Copeland": _module(lambda: MallowsMixture(4, 2, center="copeland")),
-    "KernelMallowsMixture": _module(lambda: KernelMallowsMixture(4, 2)),
+    "MallowsMixture": _module(lambda: MallowsMixture(4, 2, n_init=2)),
+    "MallowsMixture, Borda": _module(lambda: MallowsMixture(4, 2, center="borda", n_init=2)),
+    "MallowsMixture, Copeland": _module(lambda: MallowsMixture(4, 2, center="copeland", n_init=2)),
+    "KernelMallowsMixture": _module(lambda: KernelMallowsMixture(4, 2, n_init=2)),
     "KernelGaussianMixture": _module(lambda: KernelGaussianMixture(2)),
     "KernelKMeans": _module(lambda: KernelKMeans(3, n_init=1)),
     "KernelKMeans, Mallows": _module(lambda: KernelKMeans(3, kernel=MallowsKernel(lam=0.3), n_init=1)),
@@ -143,7 +143,7 @@ def test_a_prior_counts_in_the_unit_of_the_weights():
 def test_large_weights_do_not_overflow_in_sums():
     rng = np.random.default_rng(7)
     X = random_scores(rng, "total", 30, 4)
-    for make in (lambda: MallowsMixture(4, 2), lambda: KernelGaussianMixture(2), lambda: KernelKMeans(2)):
+    for make in (lambda: MallowsMixture(4, 2, n_init=2), lambda: KernelGaussianMixture(2), lambda: KernelKMeans(2)):
         one, many = make(), make()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
