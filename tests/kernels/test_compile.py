@@ -9,12 +9,14 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from torchrank import (
     MallowsKernel,
+    borda,
     kendall_distance,
     kendall_gram,
     mallows_gram,
     normalize_gram,
     pair_counts,
     polynomial_gram,
+    spearman_gram,
     weighted_kendall_gram,
 )
 
@@ -59,6 +61,19 @@ def test_unranked_items_still_raise_at_run_time(backend):
         gram(X)
     X[3, 4] = 0
     torch.testing.assert_close(gram(X), kendall_gram(X), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [kendall_gram, kendall_distance, spearman_gram, borda, lambda X: mallows_gram(X, lam=0.5)],
+    ids=["kernel", "distance", "spearman", "borda", "mallows"],
+)
+def test_gradients_by_transforms_are_refused_and_not_zero(counts):
+    """Inputs of torch.func.grad do not tell the compiler that a gradient is asked for."""
+    with pytest.raises(RuntimeError, match="takes no derivatives by torch"):
+        compiled(torch.func.grad(lambda X: counts(X).sum()), "eager")(scores(4, 5))
+    with pytest.raises(RuntimeError, match="takes no derivatives by torch"):
+        compiled(lambda X: torch.func.jvp(lambda X: counts(X).sum(), (X,), (X,)), "eager")(scores(4, 5))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

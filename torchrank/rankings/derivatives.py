@@ -85,13 +85,18 @@ def needs_derivative(values: Tensor) -> bool:
     """Whether a derivative with respect to ``values`` may be asked for, backwards or forwards."""
     if not values.is_floating_point():
         return False
-    if values.requires_grad and torch.is_grad_enabled():
+    if _requires_grad(values) and torch.is_grad_enabled():
         return True
     if in_graph():
         return False
     while is_batchedtensor(values):  # of vmap within forward mode, which has no rule for taking tangents out
         values = get_unwrapped(values)
     return forward_ad.unpack_dual(values).tangent is not None
+
+
+def _requires_grad(values: Tensor) -> bool:
+    """As torch says; while a graph is made, what torch.func.grad is given says no and what is made of it yes."""
+    return (values.view_as(values) if torch.compiler.is_compiling() else values).requires_grad
 
 
 def in_graph(*smooth: Tensor | None) -> bool:
@@ -103,7 +108,7 @@ def in_graph(*smooth: Tensor | None) -> bool:
     """
     if not torch.compiler.is_compiling():
         return False
-    _refuse_transforms(any(value is not None and value.requires_grad for value in smooth))
+    _refuse_transforms(any(value is not None and _requires_grad(value) for value in smooth))
     return True
 
 
