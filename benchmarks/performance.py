@@ -55,7 +55,7 @@ def rows_of(name: str, run: str) -> Rows:
 def _block(name: str, run: str) -> str:
     environment, *rows = rows_of(name, run)
     stale = _of_other_kernels(environment["kernels"]) if "kernels" in environment else ""
-    return f"{TABLES[name](rows)}\n\n*{_machine(environment['environment'])}; {run}.*\n{stale}"
+    return f"{TABLES[name](rows)}\n\n*{_machine(environment['environment'])}; {day(run)}.*\n{stale}"
 
 
 def _of_other_kernels(digest: str | None) -> str:
@@ -73,6 +73,12 @@ def _machine(environment: dict[str, Any]) -> str:
     threads = f"{environment['threads']} thread{'s' if environment['threads'] > 1 else ''}"
     software = ", ".join(f"{package} {versions[package]}" for package in packages)
     return f"{chip}{environment['cpu']}, {threads} on {environment['processors']} processors; {software}"
+
+
+def day(run: str) -> str:
+    """That of a run, which is named by its moment."""
+    number = run.replace("-", "")
+    return f"{number[:4]}-{number[4:6]}-{number[6:8]}"
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.devices.faster import cases_of, devices_of, faster_from, largest
 from benchmarks.env import ROOT
-from benchmarks.performance import Rows, duration, fill, rows_of, shown, table
+from benchmarks.performance import Rows, day, duration, fill, rows_of, shown, table
 from benchmarks.pictures import pyplot_for_files
 
 PAGE = ROOT / "docs" / "gpu.md"
@@ -46,7 +46,7 @@ def written(environment: dict[str, Any], rows: Rows, run: str) -> str:
     note = "" if len(devices_of(rows)) > 1 else f"\n\n{_NOT_YET}"
     load = rows[0]["load"]
     busy = "" if load is None else f"; load {load:.1f} before the run"
-    return f"{summary(rows)}{note}\n\n*{machine(environment)}{busy}; {run}.*\n"
+    return f"{summary(rows)}{note}\n\n*{machine(environment)}{busy}; {day(run)}.*\n"
 
 
 def machine(environment: dict[str, Any]) -> str:
