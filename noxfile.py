@@ -78,5 +78,6 @@ def lowest(session: nox.Session) -> None:
     """A choice of the tests with the lowest versions that are declared."""
     session.install("--quiet", "-c", ".ci/lowest.txt", "-e", ".[test]")
     session.run(
-        "pytest", "--durations=30", "-k", "not (sm_80 or Mixture or ctrl_c or rehearsal or two_processes)", *LOWEST
+        *("pytest", "--durations=30", "-m", "not slow"),
+        *("-k", "not (Mixture or ctrl_c or rehearsal or two_processes)", *LOWEST),
     )

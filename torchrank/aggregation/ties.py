@@ -18,5 +18,5 @@ def merge_close(
     starts_group = torch.ones_like(values, dtype=torch.bool)
     starts_group[..., 1:] = values[..., 1:] - values[..., :-1] > tolerance
     least = torch.where(starts_group, values, -torch.inf).cummax(dim=-1).values
-    merged = torch.empty_like(values).scatter_(-1, item, least)
+    merged = torch.empty_like(values).scatter(-1, item, least)
     return scores + (merged - scores.detach()) if needs_derivative(scores) else merged

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.reference.smoothed import PairBlock, blocks
+from torchrank.rankings.derivatives import in_transform
 from torchrank.rankings.noises import NOISES
 
 _FEATURE_BYTES = 8 * 16  # of a row and a pair: float64, and temporaries of its size
@@ -97,7 +98,19 @@ def sides(values: Tensor, block: PairBlock) -> tuple[Tensor, Tensor]:
     left = circle[..., None, block.start : block.stop]
     # Cut before it is unfolded: the gradient of a part of what is unfolded has the size of the whole.
     met = circle[..., block.first + block.start : block.last + block.stop - 1]
-    return left, met.unfold(-1, block.stop - block.start, 1)
+    return left, _parts(met, block.stop - block.start)
+
+
+def _parts(values: Tensor, width: int) -> Tensor:
+    """All parts of so many numbers in a row, ``(..., parts, width)``."""
+    if not in_transform():
+        return values.unfold(-1, width, 1)
+    # Backwards through unfold, vmap of torch goes row by row, and warns of it. Rows that are one too long for what they
+    # are cut from are shifted.
+    n = values.shape[-1]
+    parts = n - width + 1
+    copies = values[..., None, :].expand(*values.shape[:-1], parts + 1, n).flatten(-2)
+    return copies[..., : parts * (n + 1)].unflatten(-1, (parts, n + 1))[..., :width]
 
 
 def _blocks(at: Point, workspace: int) -> list[PairBlock]:
