@@ -87,6 +87,18 @@ def test_compiled():
         torch.testing.assert_close(compiled(x), rule(x, window=1.0, **windows))
 
 
+@pytest.mark.parametrize("rule", [borda, copeland, smoothed_borda, smoothed_copeland])
+def test_compiled_with_weights(rule):
+    windows = {borda: {}, copeland: {}, smoothed_borda: {"window": 1.0}}.get(
+        rule, {"window": 1.0, "margin_window": 0.5}
+    )
+    compiled = torch.compile(lambda x, w: rule(x, w, **windows), fullgraph=True, backend="aot_eager")
+    x, w = torch.randn(3, 5), torch.rand(3)
+    torch.testing.assert_close(compiled(x, w), rule(x, w, **windows))
+    with pytest.raises(ValueError, match="for row 0; weights must be finite"):
+        compiled(x, -w)
+
+
 def test_weights_of_a_data_set():
     data = RankingData(X[4:], tuple("abcde"), weights=np.array([1.0, 3.0]))
     np.testing.assert_array_equal(

@@ -10,7 +10,16 @@ from torch.func import grad, jacfwd, jacrev, jvp, vmap
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.transforms import transforms_agree
-from torchrank import kendall_gram, kendall_loss, mallows_gram, smoothed_kendall_gram, soft_rank, spearman_loss
+from torchrank import (
+    PlackettLuce,
+    borda,
+    kendall_gram,
+    kendall_loss,
+    mallows_gram,
+    smoothed_kendall_gram,
+    soft_rank,
+    spearman_loss,
+)
 
 G = torch.Generator().manual_seed(0)
 X = torch.randn(3, 5, generator=G, dtype=torch.float64)
@@ -243,6 +252,95 @@ def test_what_to_do_instead(name):
     torch.testing.assert_close(x.grad, wanted)
     beside = torch.compile(grad(lambda x: x.sum() * function(X)), fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(beside(X), function(X).expand(X.shape))
+
+
+OF_ROWS = {
+    "kendall_loss": lambda x, y: kendall_loss(x, y, window=1.3),
+    "spearman_loss": lambda x, y: spearman_loss(x, y, window=1.3),
+    "soft_rank": lambda x, y: (soft_rank(x, 1.3) * y).sum(),
+    "smoothed_kendall_gram": lambda x, y: smoothed_kendall_gram(x[None], y[None], window=1.3).sum(),
+}
+
+
+@pytest.mark.parametrize("backend", [None, "eager", "aot_eager"])
+@pytest.mark.parametrize("of_row", OF_ROWS.values(), ids=OF_ROWS)
+def test_gradients_from_outside_of_vmap(of_row, backend):
+    """Its tensors do not say that a gradient is wanted."""
+    torch.compiler.reset()
+
+    def loss(x):
+        return vmap(of_row)(x, torch.nan_to_num(Y).double()).sum()
+
+    x = X.clone().requires_grad_()
+    got = torch.autograd.grad((loss if backend is None else torch.compile(loss, backend=backend))(x), x)
+    rows = [of_row(row, y) for row, y in zip(x, torch.nan_to_num(Y).double(), strict=True)]
+    torch.testing.assert_close(got, torch.autograd.grad(sum(rows), x))
+
+
+HARD = {
+    "kendall_gram": lambda x: kendall_gram(x[None], X),
+    "borda": lambda x: borda(torch.stack([x, -x])),
+    "target": lambda x: kendall_loss(X[0], x, window=1.3),
+    "target of spearman_loss": lambda x: spearman_loss(X[0], x, window=1.3),
+    "value of a law": lambda x: PlackettLuce(X[0]).log_prob(x),
+}
+
+
+@pytest.mark.parametrize("backend", [None, "eager", "aot_eager"])
+@pytest.mark.parametrize("of_row", HARD.values(), ids=HARD)
+def test_hard_counts_refuse_from_outside_of_vmap(of_row, backend):
+    torch.compiler.reset()
+    torch.distributions.Distribution.set_default_validate_args(False)  # as the first torch.compile of a process does
+
+    def loss(x):
+        return vmap(of_row)(x).sum() + x.square().sum()
+
+    made = loss if backend is None else torch.compile(loss, backend=backend)
+    made(X.clone())
+    with pytest.raises(RuntimeError, match="piecewise constant in the scores"):
+        made(X.clone().requires_grad_()).backward()
+
+
+@pytest.mark.parametrize(
+    "of_both",
+    [
+        lambda x, t: kendall_loss(x, t, window=1.3),
+        lambda x, t: spearman_loss(x, t, window=1.3),
+        lambda x, t: PlackettLuce(x).log_prob(t).sum(),
+    ],
+)
+def test_a_derivative_in_the_prediction_alone(of_both):
+    """As of a student beside a teacher: what is not asked for is not refused."""
+    x, t = X.clone().requires_grad_(), X.flip(0).clone().requires_grad_()
+    (found,) = torch.autograd.grad(of_both(x, t), x)
+    torch.testing.assert_close(found, torch.autograd.grad(of_both(x, t.detach()), x)[0], rtol=0, atol=0)
+    of_both(x, t).backward(inputs=[x])
+    for asked in ([t], [x, t]):
+        with pytest.raises(RuntimeError, match="piecewise constant in the scores"):
+            torch.autograd.grad(of_both(x, t), asked)
+    with pytest.raises(RuntimeError, match="piecewise constant in the scores"):
+        jvp(lambda t: of_both(x, t), (X,), (X,))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler of C++")
+@pytest.mark.parametrize("shape", [(8, 100), (64, 20)])
+@pytest.mark.parametrize("name", ["b", "hyperbolic", "sum", "soft_rank", "spearman"])
+def test_code_for_lists_of_many_items(name, shape):
+    """The compiler's instructions for many numbers at once are others than for few."""
+    torch.compiler.reset()
+    x, y = (torch.randn(shape, generator=G, dtype=torch.float64) for _ in range(2))
+    function = {
+        "b": lambda x: kendall_loss(x, y, window=0.5),
+        "hyperbolic": lambda x: kendall_loss(x, y, window=0.5, weights="hyperbolic", variant="a"),
+        "sum": lambda x: kendall_loss(x, y, window=0.5, weights=y.abs()),
+        "soft_rank": lambda x: (soft_rank(x, 0.5) * y).mean(),
+        "spearman": lambda x: spearman_loss(x, y, window=0.5),
+    }[name]
+    leaf = x.requires_grad_()
+    got, expected = torch.compile(function, fullgraph=True)(leaf), function(leaf)
+    torch.testing.assert_close(got, expected)
+    torch.testing.assert_close(torch.autograd.grad(got, leaf), torch.autograd.grad(expected, leaf))
 
 
 class _Largest(TorchDispatchMode):

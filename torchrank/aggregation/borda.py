@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from torchrank.aggregation.preferences import power_of_two
 from torchrank.aggregation.ties import merge_close
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import PARTIAL, Meaning, Missing
 from torchrank.rankings.orders import centered_mid_ranks
+from torchrank.rankings.powers import unit_of
 from torchrank.rankings.validate import Scores, as_weights
 from torchrank.typing import Array, Values
 
@@ -61,7 +61,7 @@ def borda(X: Scores[Array], weights: Values | None = None, *, missing: Missing =
     rankings = as_rankings(X, missing=missing, remedy=_REMEDY, legal=_LEGAL)
     weight = as_weights(weights, rankings)
     n = rankings.shape[-1]
-    weight = weight / power_of_two(weight.detach().amax(dim=-1, keepdim=True))  # so that weights of any size have sums
+    weight = weight / unit_of(weight.detach().amax(dim=-1, keepdim=True))  # so that weights of any size have sums
     total = (weight[..., None, :] @ expected_sign_sums(rankings.ranks, rankings.meaning)).squeeze(-2)
     votes = (n + 1) / 2 + total / weight.sum(dim=-1, keepdim=True) / 2
     votes = merge_close(votes, _ROUNDING * n).to(torch.promote_types(rankings.result_dtype, torch.float32))

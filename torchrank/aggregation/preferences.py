@@ -12,6 +12,7 @@ from torchrank.rankings.arrays import Origin
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.orders import centered_mid_ranks
+from torchrank.rankings.powers import unit_of
 from torchrank.rankings.validate import Scores, as_weights
 from torchrank.typing import Array, Values
 
@@ -77,7 +78,7 @@ def weighed_preferences(X: Scores[Array], weights: Values | None, missing: Missi
     rankings = as_rankings(X, missing=missing, remedy=REMEDY)
     ranks, meaning = rankings.ranks, rankings.meaning
     given = as_weights(weights, rankings)
-    unit = power_of_two(given.detach().amax(dim=-1))
+    unit = unit_of(given.detach().amax(dim=-1))
     weight = given / unit[..., None]
     matrix = _among_ranked(ranks, weight)
     if meaning.partial:
@@ -85,11 +86,6 @@ def weighed_preferences(X: Scores[Array], weights: Values | None, missing: Missi
         matrix = matrix * (1 - torch.eye(ranks.shape[-1], dtype=torch.float64, device=ranks.device))
     dtype = torch.promote_types(rankings.result_dtype, torch.float32)
     return Preferences(matrix, weight.sum(dim=-1), unit, dtype, rankings.origin, rankings.scores)
-
-
-def power_of_two(values: Tensor) -> Tensor:
-    """The largest powers of two up to positive values, by which dividing is exact."""
-    return torch.ldexp(torch.ones_like(values), values.frexp().exponent - 1)
 
 
 def _among_ranked(ranks: Tensor, weights: Tensor) -> Tensor:

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from torchrank._docs import shares_arguments
-from torchrank.aggregation.preferences import power_of_two
 from torchrank.kernels.arguments import ARGUMENTS as OF_KERNELS
 from torchrank.kernels.smoothed import one_window
 from torchrank.losses.spearman import soft_rank
@@ -17,6 +16,7 @@ from torchrank.ops.units import in_common_unit
 from torchrank.rankings.arrays import Origin
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES, expected_signs
+from torchrank.rankings.powers import unit_of
 from torchrank.rankings.prepared import weights_said
 from torchrank.rankings.validate import Scores, as_scores, as_weights, check_choice, count_dtype
 from torchrank.typing import Array, Noise, Values
@@ -133,7 +133,7 @@ def _voters(X: Scores, weights: Values | None, noise: str) -> _Voters:
     check_choice(noise, "noise", tuple(NOISES))
     scores, origin = as_scores(X, "X", apart=True)
     weight = as_weights(weights_said(X, weights), scores)
-    weight = weight / power_of_two(weight.detach().amax(dim=-1, keepdim=True))  # so that weights of any size have sums
+    weight = weight / unit_of(weight.detach().amax(dim=-1, keepdim=True))  # so that weights of any size have sums
     weight = weight / weight.sum(dim=-1, keepdim=True)
     wide = exact_differences(scores, "X").to(torch.float64)
     return _Voters(complete_scores(wide, "X"), weight, count_dtype(scores, origin), origin)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from torchrank.aggregation.preferences import power_of_two
 from torchrank.linalg.iterative import cg
+from torchrank.rankings.powers import unit_of
 
 _LEAST_GAIN = 1e-4  # of what a Newton step promises, for its length to be accepted (Armijo)
 _INEXACT = 0.1  # residual that the products' steps may leave far from the maximum
@@ -129,7 +129,7 @@ def inverse(information: Tensor, level: Tensor | None) -> Tensor:
 def solve_by_products(point: Point, b: Tensor, tol: float) -> Tensor:
     """The same by conjugate gradients, the parameters in units of the information's diagonal."""
     diagonal = point.diagonal().clamp(min=torch.finfo(b.dtype).tiny)
-    unit = power_of_two(diagonal.mean())  # so that weights times a power of two change no bit of square roots
+    unit = unit_of(diagonal.mean())  # so that weights times a power of two change no bit of square roots
     scale = (diagonal / unit).rsqrt()
     solution = cg(
         lambda x: scale * (point.product(scale * x) / unit), scale * (b / unit), tol=tol, max_iter=_MOST_PRODUCTS
@@ -139,7 +139,7 @@ def solve_by_products(point: Point, b: Tensor, tol: float) -> Tensor:
 
 def _factor(information: Tensor, level: Tensor | None) -> tuple[Tensor, Tensor]:
     """Cholesky factor of the information in a unit, a power of two, and the unit."""
-    unit = power_of_two(information.diagonal().mean().clamp(min=torch.finfo(information.dtype).tiny))
+    unit = unit_of(information.diagonal().mean().clamp(min=torch.finfo(information.dtype).tiny))
     information = information / unit
     diagonal = information.diagonal()
     if level is not None:

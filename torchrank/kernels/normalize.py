@@ -9,6 +9,7 @@ from torchrank.ops.checks import symmetric_gram
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_items, check_same_names, check_same_rows
+from torchrank.rankings.powers import exponent_of, power_of_two
 from torchrank.rankings.validate import as_gram
 from torchrank.typing import Array, Values
 
@@ -86,8 +87,7 @@ def normalize_gram(K: Values[Array], rows: Values[Array] | None = None, columns:
 
 def _power_of_two(norms: Tensor) -> Tensor:
     """Powers of two that bring squared norms near 1: exact factors, after which no product over- or underflows."""
-    exponent = torch.frexp(norms.detach()).exponent
-    return torch.ldexp(torch.ones_like(norms.detach()), -exponent.div(2, rounding_mode="floor"))
+    return power_of_two(-(exponent_of(norms) >> 1)).to(norms.dtype)
 
 
 def _as_norms(norms: Matrix, name: str, gram: Tensor, size: int) -> Tensor:

@@ -22,6 +22,7 @@ from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_names, columns_of, index_of
 from torchrank.rankings.orders import total_scores
+from torchrank.rankings.powers import unit_of
 from torchrank.rankings.validate import Scores, check_choice, check_workspace
 from torchrank.typing import Array, Scheme, Values, Variant
 
@@ -145,5 +146,4 @@ def _as_weights(pairs: Matrix, n: int, device: torch.device) -> Tensor:
             f"pairs has shape {tuple(weights.shape)}; expected ({n}, {n}), a weight for each pair of items"
         )
     weights = checked_pair_weights(weights.to(device=device, dtype=torch.float64))
-    exponent = torch.frexp(weights.detach().max()).exponent  # only ratios count: sums of large weights would overflow
-    return weights / torch.ldexp(torch.ones_like(weights[0, 0]), exponent - 1)
+    return weights / unit_of(weights.detach().max())  # only ratios count: sums of large weights would overflow

@@ -76,9 +76,9 @@ def kendall_loss(
         forward mode within forward mode is refused.
 
         The graph keeps numbers for each item, none for pairs. With uniform noise rows of 3,000 items and more take
-        O(n log n) on the CPU; all else is O(n^2), in blocks of at most 128 MiB, or in a Triton kernel for float32 on
-        CUDA, but for weights of pairs. A GPU is not waited for: there, the
-        values of window and weights are not looked at.
+        O(n log n) on the CPU, but for the gradient of weights of items; that and all else is O(n^2), in blocks of at
+        most 128 MiB, or in a Triton kernel for float32 on CUDA, but for weights of pairs. A GPU is not waited for:
+        there, the values of window and weights are not looked at.
 
     Raises:
         ValueError: shapes or devices that do not fit, unknown words, a window that is not positive and finite, weights

@@ -13,8 +13,8 @@ from torchrank.ops.checks import item_weights
 from torchrank.ops.checks import pair_weights as checked_pair_weights
 from torchrank.rankings.arrays import as_tensor
 from torchrank.rankings.orders import best_first
+from torchrank.rankings.powers import exponent_of, power_of_two
 from torchrank.rankings.validate import check_choice
-from torchrank.rankings.weights import power_of_two
 from torchrank.typing import LossScheme
 
 SCHEMES = get_args(LossScheme)
@@ -84,7 +84,7 @@ def _rows_of(table: Tensor, rows: Rows, dims: int) -> Tensor:
 
 def _scaled(weights: Tensor, dims: tuple[int, ...]) -> Tensor:
     """Weights of each row times a power of two, so that no sum of large or small ones leaves the range of float64."""
-    exponent = torch.frexp(weights.detach().amax(dims, keepdim=True)).exponent.long()
+    exponent = exponent_of(weights.detach().amax(dims, keepdim=True))
     return weights * power_of_two(-exponent.clamp(-1022, 1022))
 
 

@@ -79,6 +79,12 @@ def _refuse_window(window: Tensor, name: str = "window") -> None:
 positive_window = _check("check_window", ", str name='window'")(_refuse_window)
 
 
+@_check("check_weights_of_rows", ", str name, bool all_may_be_zero")
+def weights_of_rows(weights: Tensor, name: str, all_may_be_zero: bool) -> None:
+    """What :func:`torchrank.rankings.validate.as_weights` checks, for graphs."""
+    validate.check_weights(weights, name, all_may_be_zero)
+
+
 @_check("check_item_weights")
 def item_weights(weights: Tensor) -> None:
     """Weights ``(..., n)``; ``ValueError`` unless they are finite and at least 0."""

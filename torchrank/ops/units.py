@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchrank.rankings.derivatives import in_transform
-from torchrank.rankings.weights import power_of_two
+from torchrank.rankings.powers import exponent_of, power_of_two
 
 _HEADROOM = 24  # bits that scores stay below the largest number: for differences, and sums of them
 _LEAST, _MOST = -1022, 1022  # exponents of powers of two
@@ -81,13 +81,13 @@ def _over(x: Tensor, exponent: Tensor) -> Tensor:
 
 def _extent(x: Tensor, finite: Tensor) -> Tensor:
     """The exponent ``(...)`` of the largest finite number in each row."""
-    return torch.where(finite, x.detach().abs(), 0).amax(-1).frexp().exponent.long()
+    return exponent_of(torch.where(finite, x.detach().abs(), 0).amax(-1))
 
 
 def _exponent(window: Tensor, x: Tensor, extent: Tensor) -> Tensor:
     """That of the window, or a larger one where scores in this unit would be too large."""
     room = math.frexp(torch.finfo(x.dtype).max)[1] - _HEADROOM
-    own = window.detach().to(torch.float64).frexp().exponent.long()
+    own = exponent_of(window)
     return torch.maximum(own, extent - room).clamp(_LEAST, _MOST)
 
 
@@ -96,4 +96,4 @@ def _spread_exponent(x: Tensor, finite: Tensor) -> Tensor:
     half = x / 2  # the difference of which is in range
     high, low = torch.where(finite, half, -torch.inf).amax(-1), torch.where(finite, half, torch.inf).amin(-1)
     spread = torch.where(high > low, high - low, 1)
-    return torch.where(high > low, spread.frexp().exponent.long() + 1, _MOST)
+    return torch.where(high > low, exponent_of(spread) + 1, _MOST)

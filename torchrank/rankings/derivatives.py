@@ -75,22 +75,52 @@ def once(what: str) -> str:
 
 def _refusing(result: Tensor, inputs: Sequence[Tensor | None], message: str) -> Tensor:
     asking = [value for value in inputs if value is not None and needs_derivative(value)]
-    if not asking:
+    if not asking or not result.is_floating_point():
         return result
-    function = _PiecewiseConstant if in_graph(*asking) else _InEveryMode
-    return function.apply(message, result, *asking)
+    if in_graph(*asking):
+        if not _in_vmap():
+            return _PiecewiseConstant.apply(message, result, *asking)
+        zero = result.new_zeros(())
+        for scores in asking:
+            zero = torch.ops.torchrank.constant_in(zero, scores, message)
+        return result + zero
+    if needs_derivative(result):  # in something else: who asks for that alone does not come by here
+        return result + _InEveryMode.apply(message, result.new_zeros(()), *asking)
+    return _InEveryMode.apply(message, result, *asking)
+
+
+# For vmap in graphs, in which torch looks through a function of its own only where it sees that a derivative is wanted.
+torch.library.define("torchrank::constant_in", "(Tensor zero, Tensor scores, str message) -> Tensor")
+torch.library.impl("torchrank::constant_in", "default")(lambda zero, scores, message: zero.clone())
+torch.library.register_fake("torchrank::constant_in", lambda zero, scores, message: zero.new_empty(()))
+
+
+def _keep_message(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.message = inputs[2]
+
+
+def _refuse(ctx: Any, gradient: Tensor) -> Any:
+    raise RuntimeError(ctx.message)
+
+
+def _constant_in_all(info: Any, dims: tuple[int | None, ...], zero: Tensor, *rest: Any) -> tuple[Tensor, None]:
+    return torch.ops.torchrank.constant_in(zero.new_zeros(()), *rest), None
+
+
+torch.library.register_autograd("torchrank::constant_in", _refuse, setup_context=_keep_message)
+torch.library.register_vmap("torchrank::constant_in", _constant_in_all)
 
 
 def needs_derivative(values: Tensor) -> bool:
     """Whether a derivative with respect to ``values`` may be asked for, backwards or forwards."""
     if not values.is_floating_point():
         return False
-    if _requires_grad(values) and torch.is_grad_enabled():
-        return True
     if in_graph():
-        return False
-    while is_batchedtensor(values):  # of vmap within forward mode, which has no rule for taking tangents out
+        return torch.is_grad_enabled() and (_requires_grad(values) or _in_vmap())  # where nobody can know
+    while is_batchedtensor(values):  # which says of no gradient from outside of vmap, and has no rule for tangents
         values = get_unwrapped(values)
+    if values.requires_grad and torch.is_grad_enabled():
+        return True
     return forward_ad.unpack_dual(values).tangent is not None
 
 
@@ -123,8 +153,14 @@ def _refuse_transforms(backwards: bool) -> bool:
     return False
 
 
+def _in_vmap() -> bool:
+    """Whether vmap is at work, looked at while a graph is made."""
+    return any(level.key() == TransformType.Vmap for level in retrieve_all_functorch_interpreters())
+
+
 # What torch.compiler.assume_constant_result does, which would bring the whole compiler with ``import torchrank``.
-_refuse_transforms.__dict__["_dynamo_marked_constant"] = True
+for _asked in (_refuse_transforms, _in_vmap):
+    _asked.__dict__["_dynamo_marked_constant"] = True
 
 
 def in_transform() -> bool:

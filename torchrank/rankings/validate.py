@@ -177,11 +177,13 @@ def as_weights(weights: Matrix | None, scores: Any, name: str = "weights", *, al
             f"{tuple(scores.shape[:-2])}"
         ) from None
     table = table.to(torch.float64)
-    on_values(lambda table: _check_weights(table, name, all_may_be_zero), table)
+    if torch.compiler.is_compiling():  # checks are ops there, which are above this room
+        return table + torch.ops.torchrank.check_weights_of_rows(table.detach(), name, all_may_be_zero)
+    on_values(lambda table: check_weights(table, name, all_may_be_zero), table)
     return table
 
 
-def _check_weights(weights: Tensor, name: str, all_may_be_zero: bool) -> Tensor:
+def check_weights(weights: Tensor, name: str, all_may_be_zero: bool) -> Tensor:
     """Raise unless weights ``(..., m)`` are finite, at least 0, and some above it; gives them back."""
     legal = (weights >= 0) & weights.isfinite()
     if not bool(legal.all()):
