@@ -6,6 +6,7 @@ grow. One row is appended to ``benchmarks/results/soak.jsonl``.
 """
 
 import argparse
+import faulthandler
 import multiprocessing
 import os
 import random
@@ -111,6 +112,7 @@ def one(todo: Calls, expected: dict[str, Tensor], rng: random.Random) -> str:
 
 
 def child(todo: Calls, expected: dict[str, Tensor], seed: int) -> None:
+    faulthandler.dump_traceback_later(0.8 * CHILD_SECONDS)  # where it hangs
     rng = random.Random(seed)
     wrong = [name for name in (one(todo, expected, rng) for _ in range(10)) if name]
     sys.exit(bool(wrong))
