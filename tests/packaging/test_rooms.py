@@ -23,7 +23,7 @@ LAYERS = (  # a room imports from lower layers only, not from its neighbors
 )
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # Single files, which import one another only.
-FLOOR = {"_docs", "_progress", "_repr", "_version", "_warnings", "evidence", "processes", "typing"}
+FLOOR = {"_cached", "_docs", "_progress", "_repr", "_version", "_warnings", "evidence", "processes", "typing"}
 # The package's own file, the program, and what is for Dask's users alone: they import what they like.
 TOP = {"torchrank", "__main__", "_gram", "dask"}
 # metrics asks scikit-learn for the Rand index alone, where it is called.

@@ -7,12 +7,12 @@ algorithms for conditional ranking on relational data", Machine Learning 93 (201
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any, Generic
 
 import torch
 from torch import Tensor
 
+from torchrank._cached import cached_property
 from torchrank._docs import shares_arguments
 from torchrank.conditional.arguments import as_kernel_values, check_like_kernel, edge_list, real_tensor, wrapper
 from torchrank.conditional.descriptions import RELATION

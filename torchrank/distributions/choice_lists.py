@@ -5,12 +5,12 @@ The cost of all that is here is that of the items listed, whatever the number of
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
+from torchrank._cached import cached_property
 from torchrank.distributions.choices import MISSING, REMEDY
 from torchrank.ops.rank import as_rankings, is_sparse, sparse_rankings
 from torchrank.rankings.missing import Missing, refuse_batches

@@ -1,11 +1,10 @@
 """Sums over lists of choices by the compiled engine of the CPU."""
 
-from functools import cached_property
-
 import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank._cached import cached_property
 from torchrank.cpu import choice_lists as cpu
 from torchrank.distributions.choice_lists import ChoiceLists, ListSums
 from torchrank.rankings.listed import starts_of

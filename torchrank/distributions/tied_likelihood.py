@@ -1,11 +1,11 @@
 """The penalized log-likelihood of Plackett-Luce logits and tie parameters, with its derivatives."""
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from torchrank._cached import cached_property
 from torchrank.distributions.choice_lists import ChoiceLists
 from torchrank.distributions.priors import LogPrior
 from torchrank.distributions.ties import TiedChoices, log_prob_of_sets, polynomial, tied_choices

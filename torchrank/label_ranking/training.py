@@ -1,13 +1,13 @@
 """What models of label rankings are trained on, and tables of nodes that trees are grown into."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank._cached import cached_property
 from torchrank.label_ranking.features import check_features
 from torchrank.label_ranking.rankings import discordant_pairs, label_votes
 from torchrank.ops.rank import as_rankings
