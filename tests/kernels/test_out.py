@@ -46,3 +46,19 @@ def test_bfloat16_has_no_file(tmp_path, name, ending):
 def test_distances_of_bfloat16_are_float32_on_disk(tmp_path):
     found = tr.kendall_distance(X.bfloat16(), out=tmp_path / "g.npy")
     np.testing.assert_array_equal(found, tr.kendall_distance(X.bfloat16()))
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize(
+    "layout", [lambda a: a[::-1], lambda a: a[:, ::-1], lambda a: a.T, lambda a: np.repeat(a, 3, 1)[:, ::3]]
+)
+def test_arrays_of_any_layout_are_filled(name, layout):
+    expected = MATRICES[name](X.numpy(), out=np.empty((30, 30)), block=7)
+    out = layout(np.full((30, 30), np.nan))
+    assert MATRICES[name](X.numpy(), out=out, block=7) is out
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_other_byte_orders_are_refused():
+    with pytest.raises(TypeError, match="out has dtype >f8, which torch lacks"):
+        tr.kendall_gram(X.numpy(), out=np.empty((30, 30), ">f8"))

@@ -133,6 +133,6 @@ def _numpy_dtype(dtype: torch.dtype, path: Path) -> np.dtype[Any]:
 
 def _torch_dtype(out: np.ndarray) -> torch.dtype:
     try:
-        return torch.from_numpy(out[:0]).dtype
+        return torch.from_numpy(np.empty(0, out.dtype)).dtype
     except (TypeError, ValueError):
         raise TypeError(f"out has dtype {out.dtype}, which torch lacks") from None

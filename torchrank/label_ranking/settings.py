@@ -27,7 +27,7 @@ class EMSettings:
             training rows, is kept.
         n_updates: single-row updates of a fit, rounded up to whole passes over the rows that make a choice, which rank
             two labels, or one in a top list; 0 leaves the start as it is.
-        batch_size: rows per update; None is 1 on the CPU, 256 on other devices, and 0 is all rows.
+        batch_size: rows per update; None is 1 on the CPU, 256 on other devices and with ``group=``, and 0 is all rows.
         step: "normalized" moves prototypes by ``rate`` times w (h/g - 1) (x - m), "gradient" by that over sigma^2, as
             equation 30 does.
         scores: "gradient" is the M-step v.1, "mm" v.2, Hunter's MM once after each pass.
