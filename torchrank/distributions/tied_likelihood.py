@@ -68,24 +68,38 @@ class TiedPoint:
             self.value += float(self._prior.value(parameters[: self.n]))
             self.gradient[: self.n] += self._prior.gradient(parameters[: self.n])
 
-    @cached_property
-    def _second(self) -> list[tuple[Tensor, Tensor]]:
-        """Of each block the information of its lists ``(b, q, q)``, and which parameters theirs are ``(b, q)``."""
-        found = []
+    def _slopes(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Of each block the parameters of its lists ``(b, q)``, the gradient in them, and their places."""
         for block in self.objective.blocks:
             own, value = self._value(block)
             with torch.enable_grad():
                 (slope,) = torch.autograd.grad(value, own, create_graph=True)
+            yield own, slope, self._places(block[0])
+
+    @cached_property
+    def _second(self) -> list[tuple[Tensor, Tensor]]:
+        """Of each block the information of its lists ``(b, q, q)``, and which parameters theirs are ``(b, q)``."""
+        found = []
+        for own, slope, places in self._slopes():
+            with torch.enable_grad():
                 totals = slope.sum(0).unbind()  # lists are apart: each has its own part of a derivative
             columns = [torch.autograd.grad(total, own, retain_graph=True)[0] for total in totals]
-            found.append((-torch.stack(columns, -1), self._places(block[0])))
+            found.append((-torch.stack(columns, -1), places))
         return found
+
+    def _products(self, x: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Of each block the information of its lists times their parts of ``x``, ``(b, q)``, and their places."""
+        if "_second" in self.__dict__:
+            yield from (((information @ x[places][..., None])[..., 0], places) for information, places in self._second)
+            return
+        for own, slope, places in self._slopes():  # one derivative more: a point of a batch is asked once
+            yield -torch.autograd.grad(slope, own, x[places])[0], places
 
     def product(self, x: Tensor) -> Tensor:
         """The information, minus the second derivatives, times ``x``."""
         result = torch.zeros_like(x)
-        for information, places in self._second:
-            result.index_add_(0, places.flatten(), (information @ x[places][..., None]).flatten())
+        for values, places in self._products(x):
+            result.index_add_(0, places.flatten(), values.flatten())
         if self._prior is not None:
             result[: self.n] += self._prior.product(self.parameters[: self.n], x[: self.n, None])[:, 0]
         return result
