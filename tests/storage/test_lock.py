@@ -110,11 +110,43 @@ def test_processes_that_begin_together(tmp_path):
     assert left == {f"{number}.npy{end}" for number in range(6) for end in ("", ".json")}
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_forked_process_neither_holds_nor_frees_the_lock_of_its_parent(tmp_path):
+    held, other = lock.FolderLock(tmp_path / "blocks"), lock.FolderLock(tmp_path / "blocks")
+    assert held.take()
+    go_on, said = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(said)
+        os.read(go_on, 1)  # until the parent is done
+        os._exit(0)
+    os.close(go_on)
+    assert not other.take()
+    held.let_go()
+    assert other.take()
+    other.release()
+    os.close(said)
+    assert os.waitpid(child, 0)[1] == 0
+    assert not (tmp_path / "blocks").exists()
+
+
+def test_an_interrupt_leaves_no_lock(tmp_path, monkeypatch):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lock, "lock", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            matrix(tmp_path / "g.npy")
+    np.testing.assert_array_equal(matrix(tmp_path / "g.npy"), tr.kendall_gram(X))
+
+
 def test_a_disk_without_locks(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(lock.FileLock, "acquire", refuse)
+    monkeypatch.setattr(lock, "lock", refuse)
     with pytest.warns(UserWarning, match=r"g\.npy\.blocks is on a disk without locks .*: two calls that write"):
         found = matrix(tmp_path / "g.npy")
     np.testing.assert_array_equal(found, tr.kendall_gram(X))
