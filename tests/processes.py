@@ -9,6 +9,8 @@ from pathlib import Path
 import torch
 
 TIMEOUT = timedelta(seconds=60)  # for those that wait for one that never comes
+# By a server that has these loaded, where the system forks: a process that imports them itself takes seconds to start.
+START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 LOADED = ["torch._dynamo", "torch.nn.parallel", "numba", "scipy.sparse", "pytest", "torchrank"]
 
 
@@ -16,9 +18,9 @@ def run(world, function, folder, *arguments):
     """What ``function(group, *arguments)`` gives in each process, or the error that it raises."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    multiprocessing.set_forkserver_preload(LOADED)  # once; a process that imports them itself takes seconds to start
+    multiprocessing.set_forkserver_preload(LOADED)
     arguments = (world, function, folder, arguments)
-    context = torch.multiprocessing.start_processes(_process, arguments, world, join=False, start_method="forkserver")
+    context = torch.multiprocessing.start_processes(_process, arguments, world, join=False, start_method=START)
     while not context.join():
         pass
     return [pickle.loads((folder / f"{rank}.pickle").read_bytes()) for rank in range(world)]

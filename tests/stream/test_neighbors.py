@@ -36,11 +36,12 @@ def engine(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("block", [3, 13, 39, None])
+@pytest.mark.parametrize("block", [1, 7, 39, None])
 @pytest.mark.parametrize("sign", KEYS)
 @pytest.mark.parametrize("X", [MANY_TIES, FEW_TIES], ids=["many ties", "few ties"])
 def test_neighbors_are_the_best_of_their_rows(X, sign, block):
-    for k in (1, 4, 39):
+    X = X[:14] if block == 1 else X  # a pair a block
+    for k in (1, 4, len(X) - 1):
         found = tr.kendall_neighbors(X, k, sign=sign, block=block)
         indices, values = by_sorting(tr.kendall_gram(X), k, sign, own=True)
         np.testing.assert_array_equal(found.indices, indices)

@@ -117,7 +117,7 @@ def needs_derivative(values: Tensor) -> bool:
         return False
     if in_graph():
         return torch.is_grad_enabled() and (_requires_grad(values) or _in_vmap())  # where nobody can know
-    while is_batchedtensor(values):  # which says of no gradient from outside of vmap, and has no rule for tangents
+    while is_batchedtensor(values):  # which say nothing of gradients from outside of vmap, nor of tangents
         values = get_unwrapped(values)
     if values.requires_grad and torch.is_grad_enabled():
         return True

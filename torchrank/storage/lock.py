@@ -58,10 +58,17 @@ class FolderLock:
                     f"{self._folder} is on a disk without locks ({error}): two calls that write the same matrix at the "
                     "same time would not be noticed"
                 )
-            self._taken = os.name == "nt" or os.fstat(file).st_nlink > 0  # or removed before it was locked
+            self._taken = self._is_there(file)  # or removed before it was locked
             if not self._taken:
                 self.let_go()
         return True
+
+    def _is_there(self, file: int) -> bool:
+        """Whether an open file is that of the folder."""
+        try:
+            return os.path.samestat(os.stat(self._folder / NAME), os.fstat(file))
+        except FileNotFoundError:
+            return False
 
     def release(self) -> None:
         """Let others have it, if it was taken, and remove the folder if nothing else is in it."""
