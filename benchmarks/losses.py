@@ -78,7 +78,7 @@ def crossover(recorder: Recorder) -> None:
 
         def at(start: int, x: Tensor = x, ranks: Tensor = ranks) -> None:
             engine.SWEEP_FROM = start
-            engine.sums_and_slopes(x, ranks, None, window, "product", True)
+            engine.sums_and_slopes(x, ranks, None, window, "product", True, False)
 
         try:
             times = alternate({"sweep": lambda at=at: at(0), "pairs": lambda at=at: at(10**9)}, 9)
@@ -124,12 +124,12 @@ def check() -> None:
 
     x, ranks = scores(4, 300).double(), scores(4, 300, seed=1).argsort(-1).int()
     window = torch.full((4,), 0.5, dtype=torch.float64)
-    expected = sums_and_slopes(x, None, window, Terms(ranks, "uniform", "product"), 2**27, True)
+    expected = sums_and_slopes(x, None, window, Terms(ranks, "uniform", "product"), 2**27, True, False)
     chosen = engine.SWEEP_FROM
     try:
         for engine.SWEEP_FROM in (0, 10**9):
             for part, other in zip(
-                engine.sums_and_slopes(x, ranks, None, window, "product", True), expected, strict=True
+                engine.sums_and_slopes(x, ranks, None, window, "product", True, False), expected, strict=True
             ):
                 difference = float((part - other).abs().max())
                 if not difference < 1e-9:

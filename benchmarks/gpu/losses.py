@@ -35,9 +35,9 @@ def losses(context: Context) -> Verdict:
         for noise in ("uniform", "gaussian"):
             for scheme, given in (("product", None), ("product", weights), ("sum", weights)):
                 call = torch.ops.torchrank.agreement
-                got, again = (call(x, ranks, given, windows, noise, scheme, WORKSPACE, True) for _ in range(2))
+                got, again = (call(x, ranks, given, windows, noise, scheme, WORKSPACE, True, True) for _ in range(2))
                 unequal += sum(not torch.equal(one, other) for one, other in zip(got, again, strict=True))
-                wanted = sums_and_slopes(x.double(), given, windows, Terms(ranks, noise, scheme), WORKSPACE, True)
+                wanted = sums_and_slopes(x.double(), given, windows, Terms(ranks, noise, scheme), WORKSPACE, True, True)
                 worst = max(worst, *_errors(got, wanted))
         context.record(rows=rows, n=n, error=worst)
     for rows, n in TIMED:
@@ -52,7 +52,7 @@ def losses(context: Context) -> Verdict:
             return agreement(scores.detach().requires_grad_(), ranks, None, windows, "uniform", "product", WORKSPACE)
 
         def plain(scores: Tensor, ranks: Tensor = ranks, windows: Tensor = windows) -> None:
-            sums_and_slopes(scores, None, windows, Terms(ranks, "uniform", "product"), WORKSPACE, True)
+            sums_and_slopes(scores, None, windows, Terms(ranks, "uniform", "product"), WORKSPACE, True, True)
 
         seconds = {name: median_seconds(run, [x]) for name, run in (("step", step), ("op", op), ("plain", plain))}
         context.record(timed=[rows, n], **seconds)

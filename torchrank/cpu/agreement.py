@@ -22,13 +22,13 @@ _TILE_PAIRS = 8_000_000  # some milliseconds, less than what a second thread cos
 
 
 def sums_and_slopes(
-    x: Tensor, ranks: Tensor, weights: Tensor | None, window: Tensor, scheme: str, slopes: bool
+    x: Tensor, ranks: Tensor, weights: Tensor | None, window: Tensor, scheme: str, slopes: bool, window_slopes: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """See :func:`torchrank.ops.reference.agreement.sums_and_slopes`; slopes are float64."""
     rows, n = x.shape
-    sums = torch.zeros(rows, 4, dtype=torch.float64)
-    of_x = torch.zeros(rows, 2, n if slopes else 0, dtype=torch.float64)
-    of_window = torch.zeros(rows, 2 if slopes else 0, dtype=torch.float64)
+    sums = torch.empty(rows, 4, dtype=torch.float64)
+    of_x = torch.empty(rows, 2, n if slopes else 0, dtype=torch.float64)
+    of_window = torch.empty(rows, 2 if window_slopes else 0, dtype=torch.float64)
     scores = x.to(torch.float64)
     a = scores.new_zeros(rows, 0) if weights is None else weights.to(torch.float64).contiguous()
     b = torch.ones_like(a) if scheme == "sum" else a / 2
@@ -48,6 +48,8 @@ def _long_rows(
 ) -> None:
     """The same as :func:`_rows`, by sweeps."""
     counted = np.where(ranks < 0, np.nan, scores)
+    for result in results:
+        result[:] = 0
     narrow = _spread(counted) < _NARROW * windows
     if a.shape[1] == 0:
         a, b = np.ones_like(scores), np.full_like(scores, 0.5)
@@ -70,11 +72,12 @@ def _spread(scores: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
-    """Fill the results of all rows; no weights are those of no columns."""
-    n, weighted = x.shape[1], all_a.shape[1] > 0
+    """Fill the results of all rows; no weights are those of no columns, no slopes in windows are wanted in none."""
+    n, weighted, moves = x.shape[1], all_a.shape[1] > 0, of_window.shape[1] > 0
     item, low, counts = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n + 1, np.int64)
     scores, signed, squared, unused = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     a, b, sum_a, sum_b = np.ones(n), np.full(n, 0.5), np.empty(n + 1), np.empty(n + 1)
+    apart, tied = np.empty(4), np.empty(4)  # sums over pairs that the hard ranking orders, and over those that it ties
     for row in range(x.shape[0]):
         known = _in_order(ranks[row], item, low, counts)
         if not _finite(x[row], item[:known], windows[row], scores):
@@ -85,33 +88,25 @@ def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
             if weighted:
                 a[k], b[k] = all_a[row, item[k]], all_b[row, item[k]]
             sum_a[k + 1], sum_b[k + 1] = sum_a[k] + a[k], sum_b[k] + b[k]
-            signed[k], squared[k] = 0.0, 0.0
         inverse = min(1 / windows[row], 1.7976931348623157e308)
-        agreement, square, moved, square_moved, strict, total = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        signed[:], squared[:], apart[:], tied[:], sums[row] = 0, 0, 0, 0, 0
+        strict, total = 0.0, 0.0
         for k in range(known):
             strict += a[k] * sum_b[low[k]] + b[k] * sum_a[low[k]]
             total += a[k] * sum_b[k] + b[k] * sum_a[k]
-            start, stop = np.uint64(0), np.uint64(low[k])
-            if weighted:
-                met = _weighted(start, stop, scores[k], scores, inverse, a[k], b[k], a, b, signed, squared)
-            else:
-                met = _plain(start, stop, scores[k], scores, inverse, signed, squared)
-            agreement, moved, signed[k] = agreement + met[0], moved + met[2], signed[k] + met[4]
-            square, square_moved, squared[k] = square + met[1], square_moved + met[3], squared[k] + met[5]
-            if low[k] < k:  # tied in the hard ranking
-                start, stop = stop, np.uint64(k)
-                if weighted:
-                    met = _weighted(start, stop, scores[k], scores, inverse, a[k], b[k], a, b, unused, squared)
-                else:
-                    met = _plain(start, stop, scores[k], scores, inverse, unused, squared)
-                square, square_moved, squared[k] = square + met[1], square_moved + met[3], squared[k] + met[5]
         sums[row, 2], sums[row, 3] = strict, total
-        sums[row, 0], sums[row, 1] = agreement, square
+        if weighted:
+            _weighted_row(low[:known], scores, inverse, a, b, signed, squared, unused, apart, tied, moves)
+        else:
+            _plain_row(low[:known], scores, inverse, signed, squared, unused, apart, tied, moves)
+        sums[row, 0], sums[row, 1] = apart[0], apart[1] + tied[1]
         if of_x.shape[2]:
+            of_x[row] = 0
             for k in range(known):
                 if np.isfinite(x[row, item[k]]):  # infinity does not move
                     of_x[row, 0, item[k]], of_x[row, 1, item[k]] = 2 * signed[k] * inverse, 4 * squared[k] * inverse
-            of_window[row, 0], of_window[row, 1] = -2 * moved * inverse, -4 * square_moved * inverse
+        if moves:
+            of_window[row, 0], of_window[row, 1] = -2 * apart[2] * inverse, -4 * (apart[3] + tied[3]) * inverse
 
 
 @njit(nogil=True, cache=True)
@@ -151,14 +146,44 @@ def _finite(x, item, window, out):
 
 
 # Unsigned places need no check for negative ones, which would keep the loops from vector instructions. No difference is
-# NaN; one that overflows is cut like any other.
+# NaN; one that overflows is cut like any other. What has the loops is inlined: a call counts references to all arrays.
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
-def _plain(start, stop, xk, x, inverse, signed, squared):
-    """Sums of the expected sign g, g^2, z t, g z t, z and g z; the last two are taken from ``signed`` and ``squared``.
+def _plain_row(low, x, inverse, signed, squared, unused, apart, tied, moves):
+    """Fill the sums over pairs of one row, each item with those before it, two items at a time.
 
-    t is the difference in windows, cut to [-1, 1], and z = 1 - |t|, half the slope of g.
+    ``low`` says where the items tied with each in the hard ranking start. ``apart`` and ``tied`` get sums of the
+    expected sign g and of g^2 and, if the window ``moves``, of z t and g z t, where t is the difference in windows, cut
+    to [-1, 1], and z = 1 - |t|, half the slope of g. Those of z and g z over the pairs of an item, which are taken away
+    where it is the later one, go to ``signed`` and ``squared``; ``unused`` gets those of z over tied pairs.
     """
+    for k in range(0, low.size - 1, 2):
+        first, second = low[k], low[k + 1]
+        _plain_two(np.uint64(first), k, x, inverse, signed, squared, apart, moves)
+        if first < k:
+            _plain(np.uint64(first), np.uint64(k), k, x, inverse, unused, squared, tied, moves)
+        _plain(np.uint64(first), np.uint64(second), k + 1, x, inverse, signed, squared, apart, moves)
+        if second < k + 1:
+            _plain(np.uint64(second), np.uint64(k + 1), k + 1, x, inverse, unused, squared, tied, moves)
+    if low.size % 2:
+        k = low.size - 1
+        _plain(np.uint64(0), np.uint64(low[k]), k, x, inverse, signed, squared, apart, moves)
+        _plain(np.uint64(low[k]), np.uint64(k), k, x, inverse, unused, squared, tied, moves)
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
+def _weighted_row(low, x, inverse, a, b, signed, squared, unused, apart, tied, moves):
+    """The same with weights."""
+    for k in range(low.size):
+        start, stop = np.uint64(low[k]), np.uint64(k)
+        _weighted(np.uint64(0), start, k, x, inverse, a, b, signed, squared, apart, moves)
+        _weighted(start, stop, k, x, inverse, a, b, unused, squared, tied, moves)
+
+
+@njit(inline="always")
+def _plain(start, stop, k, x, inverse, signed, squared, found, moves):
+    """Item k with those of ``range(start, stop)``."""
     s, q, ms, mq, zs, zq = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    xk = x[k]
     for j in range(start, stop):
         t = min(max((xk - x[j]) * inverse, -1.0), 1.0)
         z = 1 - abs(t)
@@ -166,19 +191,47 @@ def _plain(start, stop, xk, x, inverse, signed, squared):
         gz = g * z
         s += g
         q += g * g
-        ms += z * t
-        mq += gz * t
+        if moves:
+            ms += z * t
+            mq += gz * t
         zs += z
         zq += gz
         signed[j] -= z
         squared[j] -= gz
-    return s, q, ms, mq, zs, zq
+    _add(s, q, ms, mq, found)
+    signed[k], squared[k] = signed[k] + zs, squared[k] + zq
 
 
-@njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc", "contract"})
-def _weighted(start, stop, xk, x, inverse, ak, bk, a, b, signed, squared):
-    """The same with weights."""
+@njit(inline="always")
+def _plain_two(stop, k, x, inverse, signed, squared, found, moves):
+    """Items k and k + 1 with those of ``range(stop)``, whose slopes are read and written once."""
+    s, q, ms, mq, zs0, zq0, zs1, zq1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    x0, x1 = x[k], x[k + 1]
+    for j in range(np.uint64(0), stop):
+        t0 = min(max((x0 - x[j]) * inverse, -1.0), 1.0)
+        t1 = min(max((x1 - x[j]) * inverse, -1.0), 1.0)
+        z0, z1 = 1 - abs(t0), 1 - abs(t1)
+        g0, g1 = t0 + t0 * z0, t1 + t1 * z1
+        gz0, gz1 = g0 * z0, g1 * z1
+        s += g0 + g1
+        q += g0 * g0 + g1 * g1
+        if moves:
+            ms += z0 * t0 + z1 * t1
+            mq += gz0 * t0 + gz1 * t1
+        zs0, zs1 = zs0 + z0, zs1 + z1
+        zq0, zq1 = zq0 + gz0, zq1 + gz1
+        signed[j] -= z0 + z1
+        squared[j] -= gz0 + gz1
+    _add(s, q, ms, mq, found)
+    signed[k], squared[k] = signed[k] + zs0, squared[k] + zq0
+    signed[k + 1], squared[k + 1] = signed[k + 1] + zs1, squared[k + 1] + zq1
+
+
+@njit(inline="always")
+def _weighted(start, stop, k, x, inverse, a, b, signed, squared, found, moves):
+    """Item k with those of ``range(start, stop)``, each pair times its weight."""
     s, q, ms, mq, zs, zq = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    xk, ak, bk = x[k], a[k], b[k]
     for j in range(start, stop):
         t = min(max((xk - x[j]) * inverse, -1.0), 1.0)
         z = 1 - abs(t)
@@ -188,10 +241,17 @@ def _weighted(start, stop, xk, x, inverse, ak, bk, a, b, signed, squared):
         gz = wg * z
         s += wg
         q += wg * g
-        ms += wz * t
-        mq += gz * t
+        if moves:
+            ms += wz * t
+            mq += gz * t
         zs += wz
         zq += gz
         signed[j] -= wz
         squared[j] -= gz
-    return s, q, ms, mq, zs, zq
+    _add(s, q, ms, mq, found)
+    signed[k], squared[k] = signed[k] + zs, squared[k] + zq
+
+
+@njit(inline="always")
+def _add(s, q, ms, mq, found):
+    found[0], found[1], found[2], found[3] = found[0] + s, found[1] + q, found[2] + ms, found[3] + mq

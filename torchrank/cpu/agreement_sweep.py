@@ -22,7 +22,7 @@ from torchrank.cpu.smoothed_sweep import cut
 def sweep(
     scores: np.ndarray, hard: np.ndarray, a: np.ndarray, b: np.ndarray, windows: np.ndarray, *results: np.ndarray
 ) -> None:
-    """Fill sums ``(r, 4)``, slopes in the scores ``(r, 2, n)`` and in the window ``(r, 2)``; the latter may be empty.
+    """Fill sums ``(r, 4)``, slopes in the scores ``(r, 2, n)`` and in the window ``(r, 2)``; both may be empty.
 
     ``scores`` (r, n) are NaN where the item does not count; a pair weighs ``a_i b_j + b_i a_j``.
     """
@@ -36,7 +36,8 @@ def sweep(
 
 @njit(nogil=True, cache=True)
 def _rows(scores, hard, all_a, all_b, windows, order, local, cell, neighbor, sums, of_x, of_window):
-    n, slopes = scores.shape[1], of_x.shape[2] > 0
+    n, of_scores, moves = scores.shape[1], of_x.shape[2] > 0, of_window.shape[1] > 0
+    slopes = of_scores or moves
     for row in range(scores.shape[0]):
         known = 0
         for place in range(n):
@@ -55,10 +56,11 @@ def _rows(scores, hard, all_a, all_b, windows, order, local, cell, neighbor, sum
         signed, squared = np.zeros(known), np.zeros(known)
         sums[row, 0], moved = _signed_products(u, step, rank, a, b, signed, slopes)
         sums[row, 1], square_moved = _squares(u, step, a, b, squared, slopes)
-        if slopes:
-            inverse = min(1 / windows[row], 1.7976931348623157e308)
+        inverse = min(1 / windows[row], 1.7976931348623157e308)
+        if of_scores:
             for k in range(known):
                 of_x[row, 0, item[k]], of_x[row, 1, item[k]] = 2 * signed[k] * inverse, 4 * squared[k] * inverse
+        if moves:
             of_window[row, 0], of_window[row, 1] = -2 * moved * inverse, -4 * square_moved * inverse
 
 

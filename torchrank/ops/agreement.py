@@ -12,8 +12,8 @@ from torchrank.rankings.derivatives import in_graph, needs_derivative
 
 torch.library.define(
     "torchrank::agreement",
-    "(Tensor x, Tensor ranks, Tensor? weights, Tensor window, str noise, str scheme, int workspace, bool slopes)"
-    " -> (Tensor, Tensor, Tensor)",
+    "(Tensor x, Tensor ranks, Tensor? weights, Tensor window, str noise, str scheme, int workspace, bool slopes,"
+    " bool window_slopes) -> (Tensor, Tensor, Tensor)",
 )
 torch.library.define(
     "torchrank::agreement_of_weights",
@@ -45,42 +45,44 @@ def agreement(
     """
     from torchrank.ops.agreement_autograd import Agreement  # it builds on the op, which is defined here
 
-    slopes = needs_derivative(x) or needs_derivative(window)
+    wanted = needs_derivative(x), needs_derivative(window)
     if in_graph(x, weights, window):
         call = torch.ops.torchrank.agreement
-        return call(x, ranks, weights, window, noise, scheme, workspace, slopes)[0]
-    return Agreement.apply(x, weights, window, ranks, noise, scheme, workspace, slopes)[0]
+        return call(x, ranks, weights, window, noise, scheme, workspace, *wanted)[0]
+    return Agreement.apply(x, weights, window, ranks, noise, scheme, workspace, *wanted)[0]
 
 
 def _on_any_device(
     x: Tensor, ranks: Tensor, weights: Tensor | None, window: Tensor, noise: str, scheme: str, workspace: int,
-    slopes: bool,
+    slopes: bool, window_slopes: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     terms = reference.Terms(ranks, noise, scheme)
-    return reference.sums_and_slopes(x, weights, window, terms, workspace, slopes)
+    return reference.sums_and_slopes(x, weights, window, terms, workspace, slopes, window_slopes)
 
 
 def _on_cpu(
     x: Tensor, ranks: Tensor, weights: Tensor | None, window: Tensor, noise: str, scheme: str, workspace: int,
-    slopes: bool,
+    slopes: bool, window_slopes: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     if noise != "uniform" or scheme == "pairs" or why_missing("cpu"):
-        return _on_any_device(x, ranks, weights, window, noise, scheme, workspace, slopes)
+        return _on_any_device(x, ranks, weights, window, noise, scheme, workspace, slopes, window_slopes)
     from torchrank.cpu.agreement import sums_and_slopes  # numba takes half a second to import
 
-    sums, of_x, of_window = sums_and_slopes(x, ranks, weights, window, scheme, slopes)
+    sums, of_x, of_window = sums_and_slopes(x, ranks, weights, window, scheme, slopes, window_slopes)
     return sums, of_x.to(x.dtype), of_window
 
 
 def _on_cuda(
     x: Tensor, ranks: Tensor, weights: Tensor | None, window: Tensor, noise: str, scheme: str, workspace: int,
-    slopes: bool,
+    slopes: bool, window_slopes: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     if not _fused(x, scheme):
-        return _on_any_device(x, ranks, weights, window, noise, scheme, workspace, slopes)
+        return _on_any_device(x, ranks, weights, window, noise, scheme, workspace, slopes, window_slopes)
     from kernels_triton.agreement import launch
 
-    return launch(x, ranks, weights, window, noise=noise, scheme=scheme, slopes=slopes)
+    any_slopes = slopes or window_slopes
+    sums, of_x, of_window = launch(x, ranks, weights, window, noise=noise, scheme=scheme, slopes=any_slopes)
+    return sums, of_x if slopes else of_x[..., :0].clone(), of_window if window_slopes else of_window[:, :0].clone()
 
 
 def _fused(x: Tensor, scheme: str) -> bool:
@@ -95,7 +97,7 @@ def _fused(x: Tensor, scheme: str) -> bool:
 @torch.library.register_fake("torchrank::agreement")
 def _fake(
     x: Tensor, ranks: Tensor, weights: Tensor | None, window: Tensor, noise: str, scheme: str, workspace: int,
-    slopes: bool,
+    slopes: bool, window_slopes: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     torch._check(x.dtype in (torch.float32, torch.float64), lambda: f"scores must be float32 or float64, got {x.dtype}")
     torch._check(ranks.dtype == torch.int32, lambda: f"ranks must be int32, got {ranks.dtype}")
@@ -104,7 +106,7 @@ def _fake(
     return (
         x.new_empty(rows, 4, dtype=torch.float64),
         x.new_empty(rows, 2, n if slopes else 0),
-        x.new_empty(rows, 2 if slopes else 0, dtype=torch.float64),
+        x.new_empty(rows, 2 if window_slopes else 0, dtype=torch.float64),
     )
 
 

@@ -29,15 +29,15 @@ class Agreement(torch.autograd.Function):
     @staticmethod
     def forward(
         x: Tensor, weights: Tensor | None, window: Tensor, ranks: Tensor, noise: str, scheme: str, workspace: int,
-        slopes: bool,
+        slopes: bool, window_slopes: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         """What the op gives."""
-        return OPS.agreement(x, ranks, weights, window, noise, scheme, workspace, slopes)
+        return OPS.agreement(x, ranks, weights, window, noise, scheme, workspace, slopes, window_slopes)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         """Keep what derivatives need."""
-        x, weights, window, ranks, *ctx.settings, _ = inputs
+        x, weights, window, ranks, *ctx.settings, _, _ = inputs
         ctx.save_for_backward(x, weights, window, ranks, *output[1:])  # slopes are for here, and nobody gets them
         ctx.save_for_forward(x, weights, window, ranks, *output[1:])
 
@@ -45,14 +45,15 @@ class Agreement(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor, *slopes: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient."""
         x, weights, window, ranks, of_x, of_window = ctx.saved_tensors
-        of_weights = bool(ctx.needs_input_grad[1])
-        if not torch.is_grad_enabled() and of_x.shape[-1] == x.shape[-1] and not of_weights:
+        wanted_of_x, of_weights, wanted_of_window, *_ = ctx.needs_input_grad
+        known = of_x.shape[2] > 0 or not wanted_of_x, of_window.shape[1] > 0 or not wanted_of_window
+        if not torch.is_grad_enabled() and all(known) and not of_weights:
             for_x, for_window = _from_slopes(gradient, of_x, of_window)
-            return for_x, None, for_window, *(None,) * 5
+            return for_x, None, for_window, *(None,) * 6
         for_x, for_weights, for_window = AgreementGradient.apply(
             gradient, x, weights, window, ranks, *ctx.settings, of_weights
         )
-        return for_x, for_weights if of_weights else None, for_window, *(None,) * 5
+        return for_x, for_weights if of_weights else None, for_window, *(None,) * 6
 
     @staticmethod
     def jvp(
@@ -77,12 +78,12 @@ class AgreementGradient(torch.autograd.Function):
         workspace: int, of_weights: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         """The gradient, from that of the sums."""
-        _, of_x, of_window = OPS.agreement(x, ranks, weights, window, noise, scheme, workspace, True)
+        _, of_x, of_window = OPS.agreement(x, ranks, weights, window, noise, scheme, workspace, True, True)
         for_x, for_window = _from_slopes(gradient, of_x, of_window)
         if weights is None or not of_weights:
-            return for_x, for_x.new_zeros(len(x), 0), for_window
+            return for_x, x.new_zeros(len(x), 0), for_window  # type: ignore[return-value]
         for_weights = OPS.agreement_of_weights(gradient, x, ranks, weights, window, noise, scheme, workspace)
-        return for_x, for_weights, for_window
+        return for_x, for_weights, for_window  # type: ignore[return-value]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -118,11 +119,18 @@ class AgreementGradient(torch.autograd.Function):
         return for_x, for_weights, for_window  # type: ignore[return-value]
 
 
-def _from_slopes(gradient: Tensor, of_x: Tensor, of_window: Tensor) -> tuple[Tensor, Tensor]:
-    """Gradients of scores and windows from those of the sums, of which the first two depend on them."""
-    first, second = gradient[:, 0, None].to(of_x.dtype), gradient[:, 1, None].to(of_x.dtype)
-    for_x = of_x[:, 0] * first + of_x[:, 1] * second
-    return for_x, of_window[:, 0] * gradient[:, 0] + of_window[:, 1] * gradient[:, 1]
+def _from_slopes(gradient: Tensor, of_x: Tensor, of_window: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    """Gradients of scores and windows from those of the sums, of which the first two depend on them.
+
+    None where there are no slopes.
+    """
+    for_x = for_window = None
+    if of_x.shape[2] > 0:
+        first, second = gradient[:, 0, None].to(of_x.dtype), gradient[:, 1, None].to(of_x.dtype)
+        for_x = torch.addcmul(of_x[:, 0] * first, of_x[:, 1], second)
+    if of_window.shape[1] > 0:
+        for_window = (of_window * gradient[:, :2]).sum(1)
+    return for_x, for_window
 
 
 def _parts(
@@ -156,21 +164,21 @@ def _spread(point: list[Any], values: tuple[Tensor, ...]) -> tuple[Tensor | None
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    x, ranks, weights, window, *ctx.settings, _ = inputs
+    x, ranks, weights, window, *ctx.settings, _, _ = inputs
     ctx.save_for_backward(x, ranks, weights, window, *output[1:])
 
 
 def _compiled_backward(ctx: Any, gradient: Tensor, *slopes: Tensor) -> tuple[Tensor | None, ...]:
     x, ranks, weights, window, of_x, of_window = ctx.saved_tensors
-    for_x = for_window = for_weights = None
-    if of_x.shape[-1] == x.shape[-1]:
-        inputs = (gradient, x, weights, window)  # slopes do not know that they depend on these
-        for_x, for_window = (
-            once_compiled(slope, *inputs, what=THIS) for slope in _from_slopes(gradient, of_x, of_window)
-        )
+    inputs = (gradient, x, weights, window)  # slopes do not know that they depend on these
+    for_x, for_window = (
+        None if slope is None else once_compiled(slope, *inputs, what=THIS)
+        for slope in _from_slopes(gradient, of_x, of_window)
+    )
+    for_weights = None
     if weights is not None and ctx.needs_input_grad[2]:
         for_weights = OPS.agreement_of_weights(gradient, x, ranks, weights, window, *ctx.settings)
-    return for_x, None, for_weights, for_window, None, None, None, None
+    return for_x, None, for_weights, for_window, None, None, None, None, None
 
 
 def _refuse_second_order(ctx: Any, *gradients: Tensor) -> NoReturn:

@@ -33,7 +33,7 @@ def rows_of(rows: int, n: int, seed: int = 0):
 
 def both(x, ranks, weights, window, noise, scheme):
     got = agreement.launch(x, ranks, weights, window, noise=noise, scheme=scheme, slopes=True)
-    wanted = sums_and_slopes(x.double(), weights, window, Terms(ranks, noise, scheme), WORKSPACE, True)
+    wanted = sums_and_slopes(x.double(), weights, window, Terms(ranks, noise, scheme), WORKSPACE, True, True)
     return got, wanted
 
 

@@ -58,11 +58,11 @@ def places(like: Tensor, block: PairBlock, n: int) -> tuple[Tensor, Tensor]:
 
 
 def sums_and_slopes(
-    x: Tensor, weights: Tensor | None, window: Tensor, terms: Terms, workspace: int, slopes: bool
+    x: Tensor, weights: Tensor | None, window: Tensor, terms: Terms, workspace: int, slopes: bool, window_slopes: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Sums ``(r, 4)``, slopes of the first two in the scores ``(r, 2, n)`` and in the window ``(r, 2)``.
 
-    Without ``slopes`` those are empty, ``(r, 2, 0)`` and ``(r, 0)``.
+    Slopes that are not wanted are empty, ``(r, 2, 0)`` and ``(r, 0)``.
     """
     rows, n = x.shape
     noise = NOISES[terms.noise]
@@ -71,7 +71,7 @@ def sums_and_slopes(
     counted = torch.where(terms.ranks >= 0, x, 0)
     sums = torch.zeros(rows, 4, dtype=torch.float64, device=x.device)
     doubled = torch.zeros(2, rows, n + n // 2 if slopes else 0, dtype=x.dtype, device=x.device)
-    of_window = torch.zeros(rows, 2 if slopes else 0, dtype=torch.float64, device=x.device)
+    of_window = torch.zeros(rows, 2 if window_slopes else 0, dtype=torch.float64, device=x.device)
     for block in blocks_of(x, workspace):
         hard, both = _hard(terms.ranks, block)
         w = pair_weights(weights, terms.scheme, both, block).to(x.dtype)
@@ -79,10 +79,13 @@ def sums_and_slopes(
         g, signed = noise.value(s), w * hard
         for k, part in enumerate((signed * g, w * g * g, signed * hard, w)):
             sums[:, k] += part.sum((-2, -1), dtype=torch.float64)
-        if slopes:
-            steep = noise.slope(s) / width
-            for k, by_difference in enumerate((signed * steep, 2 * w * g * steep)):
+        if not (slopes or window_slopes):
+            continue
+        steep = noise.slope(s) / width
+        for k, by_difference in enumerate((signed * steep, 2 * w * g * steep)):
+            if window_slopes:
                 of_window[:, k] -= (by_difference * s).sum((-2, -1), dtype=torch.float64)
+            if slopes:
                 doubled[k, :, block.start : block.stop] += by_difference.sum(-2)
                 for at, d in enumerate(range(block.first, block.last)):
                     doubled[k, :, block.start + d : block.stop + d] -= by_difference[:, at]
