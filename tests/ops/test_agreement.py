@@ -63,7 +63,8 @@ def test_scores_next_to_one_another_keep_their_digits(spread):
     x = spread * torch.randn(1, 1600, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     ranks = torch.randperm(1600, generator=torch.Generator().manual_seed(1))[None].int()
     one = torch.ones(1, dtype=torch.float64)
-    expected = reference.sums_and_slopes(x, None, one, reference.Terms(ranks, "uniform", "product"), WORKSPACE, True, True)
+    terms = reference.Terms(ranks, "uniform", "product")
+    expected = reference.sums_and_slopes(x, None, one, terms, WORKSPACE, True, True)
     for part, other in zip(engine.sums_and_slopes(x, ranks, None, one, "product", True, True), expected, strict=True):
         torch.testing.assert_close(part[..., :2], other[..., :2], rtol=1e-10, atol=1e-10 * float(other.abs().min()))
 
