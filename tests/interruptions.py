@@ -24,8 +24,8 @@ def killed_after_every_save(monkeypatch, fit):
     """Start ``fit()`` again and again, each time ended by its first save, until it ends by itself; how many times."""
     write, kills = storage.write_whole, 0
 
-    def killed_after(path, content):
-        write(path, content)
+    def killed_after(path, content, **words):
+        write(path, content, **words)
         raise Killed
 
     with monkeypatch.context() as patch:

@@ -111,7 +111,11 @@ def _run(asked: argparse.Namespace, group: Group) -> None:
         if first:
             if asked.out.exists() and not asked.out.is_dir():
                 raise FileExistsError(f"--out {asked.out} is a file; give the name of a folder")
-            asked.out.mkdir(parents=True, exist_ok=True)
+            try:
+                asked.out.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                why = f"--out {asked.out}: no folder can be made there ({error.strerror}); give the name of another"
+                raise OSError(why) from error
     common: dict[str, Any] = {"variant": asked.variant, "block": asked.block, "progress": True, "group": group}
     if asked.neighbors is None:
         path = asked.out / "gram.npy"

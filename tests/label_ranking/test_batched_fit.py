@@ -34,10 +34,6 @@ def fitted(source, Y=None, settings=None, seed=0, **arguments):
     return made, evidence
 
 
-def loss_of(made):
-    return 1 - np.mean([tr.metrics.d_kendall_tau if False else 0]) if False else float(made.log_prob(X, Y).mean())
-
-
 @pytest.mark.parametrize(
     "settings", [{}, {"scores": "mm"}, {"batch_size": 32}, {"init": "tree"}, {"schedule": "paper"}]
 )
@@ -107,6 +103,28 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, setti
         ValueError, match=r"another fit, which differs in seed 1 and not 0, settings: .*rate 0\.3 and not 0\.5"
     ):
         fitted(batches, None, {"rate": 0.5}, checkpoint=path)
+
+
+def test_where_the_generator_stands_when_a_fit_goes_on_is_no_matter(tmp_path, monkeypatch):
+    """A sample of the rows is drawn anew, and here it is not all of them."""
+    monkeypatch.setattr("torchrank.label_ranking.batched_fit._SAMPLE", 300)
+    path, batches, settings = tmp_path / "fit.pt", tr.Batches((X, Y), 300), tr.EMSettings(**QUICK)
+
+    def fit(drawn, **arguments):
+        torch.manual_seed(5)
+        torch.rand(drawn)
+        made = tr.MMPL(D, L, n_clusters=3, n_prototypes=4, dtype=torch.float64)
+        evidence = made.fit(batches, None, settings, **arguments)
+        return made.state_dict(), evidence, torch.rand(3)
+
+    expected = fit(0)
+    drawn = iter([0, *range(1, 100)])
+    assert killed_after_every_save(monkeypatch, lambda: fit(next(drawn), checkpoint=path)) > 2
+    found = fit(7, checkpoint=path)
+    for key, value in expected[0].items():
+        assert torch.equal(value, found[0][key]), key
+    assert found[1] == expected[1]
+    assert torch.equal(found[2], expected[2])  # torch's own generator goes on as after one fit
 
 
 def in_group(group):

@@ -1,8 +1,10 @@
 """A matrix on disk: whole after any fault, and never of two inputs."""
 
 import errno
+import functools
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -209,6 +211,32 @@ def test_a_mark_without_a_plan_is_not_trusted(tmp_path):
     with pytest.raises(FileExistsError, match="is there already, beside unfinished blocks"):
         MATRICES["kernel"](out=path, block=10, resume=True)
     assert path.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("end", ["npy", "zarr"])
+def test_a_matrix_that_was_changed_before_the_blocks_were_gone_is_not_returned(tmp_path, monkeypatch, end):
+    if end == "zarr":
+        pytest.importorskip("zarr")
+    path, rename = tmp_path / f"g.{end}", os.replace
+
+    def killed(source, target):
+        rename(source, target)
+        if target == path:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", killed)
+        with pytest.raises(Killed):
+            MATRICES["kernel"](out=path, block=10)
+    changed = path if end == "npy" else next(part for part in path.rglob("1") if part.is_file())
+    content = changed.read_bytes()
+    changed.write_bytes(content[:-1] + b"?")
+    os.utime(changed, ns=(1, 1))
+    with pytest.raises(FileExistsError, match=rf"g\.{end} is there already, and is not as it was when it was finished"):
+        MATRICES["kernel"](out=path, block=10, resume=True)
+    (path.unlink if end == "npy" else functools.partial(shutil.rmtree, path))()
+    found = MATRICES["kernel"](out=path, block=10, resume=True)
+    np.testing.assert_array_equal(np.asarray(found[:]), MATRICES["kernel"]())
 
 
 def test_nothing_is_overwritten(tmp_path):

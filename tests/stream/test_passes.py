@@ -76,6 +76,24 @@ def test_a_fit_that_depends_on_the_order_is_not_kept_if_that_changes(tmp_path):
         mm_pl(DataLoader(data, batch_size=50), tmp_path / "b.pt")
 
 
+def test_labels_go_with_rows_in_one_order(tmp_path):
+    labels = np.arange(len(X)) % 3
+    fits = {
+        "k-means": lambda rows, **words: tr.KernelKMeans(3, init=labels).fit(rows, **words),
+        "ranking": lambda rows, **words: tr.RankingKMeans(3, init=labels).fit(rows, **words),
+        "mixture": lambda rows, **words: tr.MallowsMixture(X.shape[1], 3, init=labels).fit(rows, **words),
+    }
+    for name, fit in fits.items():
+        shuffled = DataLoader(X, batch_size=100, shuffle=True, generator=generator())
+        with pytest.raises(ValueError, match="labels in init= would go to other rows"):
+            fit(shuffled)
+        path = tmp_path / name
+        fit(tr.Batches(X, 100), checkpoint=path)
+        with pytest.raises(ValueError, match="differs in order of rows in batches"):
+            fit(tr.Batches(X.flip(0), 100), checkpoint=path)
+        fit(tr.Batches(X, 100), checkpoint=path)
+
+
 def error_of(call):
     try:
         call()

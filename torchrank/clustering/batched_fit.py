@@ -139,7 +139,8 @@ def fit_in_batches(
     check_generator(generator)
     with passes, quietly():
         plan = plan | {"n_clusters": n_clusters, "init": init_in_plan(init)}
-        facts, keeper, kept = passes.begin(plan, checkpoint, max_iter, generator, _SAMPLE)
+        labeled = not isinstance(init, str)
+        facts, keeper, kept = passes.begin(plan, checkpoint, max_iter, generator, _SAMPLE, labeled=labeled)
         if kept is not None:
             state = State.of_dict(kept, passes.first.ranks.device)
         elif isinstance(init, str):

@@ -97,8 +97,8 @@ def fit_plackett_luce(
 
             * "newton": Newton's method; steps take the n x n matrix of second derivatives.
             * "cg": Newton's method whose steps are found by conjugate gradients, from products with that matrix.
-            * "mm": Hunter's minorization-maximization, whose steps cost least, but are many more. It takes no ties, and
-              a number as the prior.
+            * "mm": Hunter's minorization-maximization, whose steps cost least, but are many more. It takes no ties, no
+              rows in batches, and a number as the prior.
             * "auto": "newton" for up to 500 items, "cg" beyond.
         covariance: "full"; "diagonal" for standard errors alone; "none"; or the indices of k items, or
             their names where they have some, of which there are to be covariances, found by conjugate gradients. "full"

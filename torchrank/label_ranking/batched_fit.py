@@ -119,13 +119,15 @@ class BatchedTraining:
         facts, keeper, kept = passes.begin(plan, checkpoint, settings.n_updates, generator, _SAMPLE, in_order=True)
         sample = facts.sample
         assert sample.features is not None
-        self.origin = sample.features.mean(0)  # near the mean, sums of squares keep their digits
+        near = sample.features.mean(0) if kept is None else kept["origin"].to(sample.features)
+        self.origin = near  # near the mean, sums of squares keep their digits
         features = passes.total(lambda chunk: FeatureSums.of(self.rows(chunk)))
         n_taught = int(features.taught)
         if n_taught == 0:
             raise ValueError(NOTHING_TAUGHT)
         warn_of_features(sample.features, n_prototypes)
-        self.origin = self.origin + features.mean.to(self.origin)
+        if kept is None:
+            self.origin = near + features.mean.to(near)
         n_passes = math.ceil(settings.n_updates / n_taught)
         if kept is not None:
             state = State.of_dict(kept, settings, sample.features.device)
@@ -137,14 +139,17 @@ class BatchedTraining:
             if n_passes == 0:
                 start = start._replace(sigma=start.sigma.new_tensor(schedule.scale * settings.sigma_end))
             state = State(start, schedule, told(seed_of(generator), passes.group)[0])
-            keeper.save(state.as_dict(), generator)
+            keeper.save(self._kept(state), generator)
         while not state.reason and len(state.trace) < n_passes:
             state = self._pass(state)
-            keeper.save(state.as_dict(), generator)
+            keeper.save(self._kept(state), generator)
         reason = state.reason or ("schedule" if settings.stop == "never" else "n_updates")
         mixture = self._recentered(state.mixture) if settings.recenter else state.mixture
         evidence = MMPLFit.of(state.trace, (self._loss(mixture, self.judges),), reason, n_taught, settings)
         return mixture._replace(prototypes=mixture.prototypes + self.origin), evidence
+
+    def _kept(self, state: State) -> dict[str, Any]:
+        return state.as_dict() | {"origin": self.origin}
 
     def _pass(self, state: State) -> State:
         settings, schedule, number = self.settings, state.schedule, len(state.trace)

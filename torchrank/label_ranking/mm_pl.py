@@ -230,7 +230,7 @@ class MMPL(nn.Module):
 
         Rows may come in batches, pairs of features and scores, in which case a start is made from a sample of 16,384
         rows, and the updates of a pass go through the batches as they come, and through the rows of each in random
-        order: let a DataLoader shuffle rows that are sorted. With ``n_init=1``.
+        order: let a DataLoader shuffle rows that are sorted. With ``n_init=1``, one member, and the Euclidean metric.
 
         Args:
             X: ``(N, d)`` features, on a common scale; or :class:`torchrank.Batches` or a DataLoader of both.

@@ -91,7 +91,8 @@ def fit_in_batches(
     check_generator(generator)
     with passes, quietly():
         plan = plan | {"init": init_in_plan(init), "n_components": n_components, "tol": float(tol)}
-        facts, keeper, kept = passes.begin(plan, checkpoint, max_iter, generator, _SAMPLE)
+        labeled = not isinstance(init, str)
+        facts, keeper, kept = passes.begin(plan, checkpoint, max_iter, generator, _SAMPLE, labeled=labeled)
         run = Extrapolation(1, passes.first.ranks.device, extrapolated_statistics)
         if kept is None:
             if isinstance(init, str):

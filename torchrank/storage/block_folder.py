@@ -15,7 +15,7 @@ from torchrank.storage.forms import Layout, form_of, remove
 from torchrank.storage.lock import NAME as LOCK
 from torchrank.storage.lock import FolderLock
 from torchrank.storage.plan import Part, differences, read_plan, shape_of, to_agree
-from torchrank.storage.record import Record
+from torchrank.storage.record import Record, stamp
 from torchrank.storage.rows import RowMarks, checksum
 
 FORMAT = 4  # of the folder
@@ -36,7 +36,8 @@ class BlockFolder:
     row, and nothing is written twice. Of a matrix that a killed run left only marked rows are trusted.
 
     A folder is renamed as a file is, and everything in it is flushed before. Then there is a mark in the folder of
-    blocks, by which the target of a run that was killed there is told from one that somebody else made. What is left in
+    blocks, with sizes and times, by which the target of a run that was killed there is told from one that somebody else
+    made or changed. What is left in
     the end is the target and, in ``target`` + ".json", the plan with sizes and times of the target's files, by which a
     finished matrix is known again. Of several processes that want to write the same target one has the lock.
 
@@ -206,6 +207,11 @@ class BlockFolder:
             )
         if self.target.exists() and not (self.folder / _DONE).exists():
             raise FileExistsError(f"{self.target} is there already, beside unfinished blocks; remove one of them")
+        if self.target.exists() and (self.folder / _DONE).read_text() != json.dumps(stamp(self.target)):
+            raise FileExistsError(
+                f"{self.target} is there already, and is not as it was when it was finished: it was changed, copied or "
+                "touched; remove it, or give another name"
+            )
 
     def _join(self) -> None:
         self._outstanding = set()
@@ -217,7 +223,8 @@ class BlockFolder:
                 self._matrix.flush_all()
             sync_all(aside)
         self._matrix = None
-        write_whole(self.folder / _DONE, lambda file: None)
+        stamped = json.dumps(stamp(aside)).encode()  # which the rename does not change
+        write_whole(self.folder / _DONE, lambda file: file.write(stamped))
         os.replace(aside, self.target)
         sync_folder(self.target.parent)
 

@@ -13,7 +13,7 @@ from torchrank.processes import Group, rank_of, refuse_different, together
 from torchrank.storage.files import remove_asides, write_whole
 from torchrank.storage.plan import differences
 
-_FORMAT = 2
+_FORMAT = 3
 _DIGEST = 32  # bytes behind the state, a digest of it
 
 
@@ -48,7 +48,9 @@ class Checkpoint:
         self.plan = {"torchrank": __version__, "format": _FORMAT, **plan}
 
     def load(self, generator: torch.Generator | None, max_iter: int) -> dict[str, Any] | None:
-        """The state that was saved last, None if there is none; the generator is brought to where it was then.
+        """The state that was saved last, None if there is none.
+
+        The generator, torch's own for None, is brought to where it was then.
 
         Raises:
             ValueError: the file has another fit, one of more than ``max_iter`` iterations by its "trace", or no fit; or
@@ -66,8 +68,7 @@ class Checkpoint:
                 f"max_iter={max_iter} is less than the {reached} iterations after which {self.path} was saved; raise "
                 "it, or give another name"
             )
-        if generator is not None:
-            generator.set_state(found["generator"])
+        _source(generator).set_state(found["generator"])
         return found["state"]
 
     def save(self, state: dict[str, Any], generator: torch.Generator | None) -> None:
@@ -82,11 +83,12 @@ class Checkpoint:
         with together(self.group):
             if rank_of(self.group) == 0:
                 buffer = io.BytesIO()
-                source = torch.default_generator if generator is None else generator
-                whole = {"plan": self.plan, "state": state, "n_saved": self.n_saved, "generator": source.get_state()}
+                whole = {"plan": self.plan, "state": state, "n_saved": self.n_saved}
+                whole["generator"] = _source(generator).get_state()
                 torch.save(whole, buffer)
                 content = buffer.getvalue()
-                write_whole(self.path, lambda file: file.write(content + hashlib.sha256(content).digest()))
+                whole_file = content + hashlib.sha256(content).digest()
+                write_whole(self.path, lambda file: file.write(whole_file), again="call again with this checkpoint=")
                 remove_asides(self.path)
 
     def _read(self, path: Path) -> dict[str, Any] | None:
@@ -103,3 +105,7 @@ class Checkpoint:
                 "remove the file, or give another name"
             )
         return found
+
+
+def _source(generator: torch.Generator | None) -> torch.Generator:
+    return torch.default_generator if generator is None else generator

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
+_AGAIN = "call again with resume=True"  # after a full disk
 _TRAILER = 8  # bytes behind the data: their number, and a checksum, four each
 
 
-def write_whole(path: Path, write: Callable[[Any], None]) -> None:
+def write_whole(path: Path, write: Callable[[Any], None], again: str = _AGAIN) -> None:
     """Write a file aside, flush it to disk, and rename it: whoever looks finds all of it, or what was there before.
 
     Raises:
-        OSError: it cannot be written; where the disk is full the message says what is left.
+        OSError: it cannot be written; where the disk is full the message says what is left, and ``again`` what to do.
     """
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -29,25 +30,37 @@ def write_whole(path: Path, write: Callable[[Any], None]) -> None:
         sync_folder(path.parent)
     except OSError as error:
         aside.unlink(missing_ok=True)
-        raise explained(error, path) from error
+        raise explained(error, path, again) from error
 
 
 def remove_asides(path: Path) -> None:
     """Remove what killed processes left of writing a file whole, where none is at it now."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
-        left.unlink(missing_ok=True)
+        if not _is_running(left.name.rpartition(".")[2]):
+            left.unlink(missing_ok=True)
 
 
-def explained(error: OSError, path: Path) -> OSError:
-    """What to say where there was no room for ``path``; other errors with its name."""
+def _is_running(process: str) -> bool:
+    """Whether another process of this machine has this number."""
+    if os.name == "nt":  # where files that are open stay, and a signal would end the process
+        return False
+    try:
+        os.kill(int(process), 0)
+    except (ValueError, OverflowError, ProcessLookupError):
+        return False
+    except PermissionError:  # it is somebody else's
+        return True
+    return int(process) != os.getpid()
+
+
+def explained(error: OSError, path: Path, again: str = _AGAIN) -> OSError:
+    """What to say where there was no room for ``path``; other errors with its name, not that of a file aside."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        if error.filename is not None:
-            error.filename, error.filename2 = str(path), None  # and not that of what is written aside
-        return error
+        return error if error.filename is None else OSError(error.errno, error.strerror, str(path))
     why = "files may not grow as large as" if error.errno == errno.EFBIG else "no space left to write"
     return OSError(
         error.errno,
-        f"{why} {path}; what is finished stays: make room and call again (a matrix in out= with resume=True)",
+        f"{why} {path}; what is finished stays: make room and {again}",
     )
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from torchrank.storage.files import remove_asides, write_whole
 from torchrank.storage.plan import differences, to_agree
 
-_REMEDY = "remove it, or give another name"
-
 
 class Record:
     """The plan of some files, and once they are finished their sizes and times.
@@ -59,16 +57,17 @@ class Record:
             record = self._read()
             its, stamps = record["plan"], record["files"]
             differ, agree = differences(its, plan), to_agree(its, plan)
-            changed = [path for path in there if stamps and stamps.get(path.name) != _stamp(path)]
+            changed = [path for path in there if stamps and stamps.get(path.name) != stamp(path)]
         except (OSError, ValueError, TypeError, LookupError, AttributeError):
-            return f"{there[0]} is there already, and no {self.path.name} that says what it is; {_REMEDY}"
+            what = "it is" if len(there) == 1 else "they are"
+            return f"{_named(there)}, and no {self.path.name} that says what {what}; {_remedy(there)}"
         if differ:
-            return f"{there[0]} is there already, of another matrix, which differs in {differ}; {agree}{_REMEDY}"
+            return f"{_named(there)}, of another matrix, which differs in {differ}; {agree}{_remedy(there)}"
         if not changed:
             return None
         return (
-            f"{changed[0]} is there already, and is not as it was when it was finished: it was changed, copied or "
-            f"touched; {_REMEDY}"
+            f"{_named(changed[:1])}, and is not as it was when it was finished: it was changed, copied or touched; "
+            f"{_remedy(there)}"
         )
 
     def _read(self) -> Any:
@@ -79,10 +78,19 @@ class Record:
         write_whole(self.path, lambda file: file.write(text))
 
     def _stamps(self) -> dict[str, Any]:
-        return {path.name: _stamp(path) for path in self.files}
+        return {path.name: stamp(path) for path in self.files}
 
 
-def _stamp(path: Path) -> dict[str, Any]:
+def _named(there: list[Path]) -> str:
+    names = " and ".join([str(there[0]), *(path.name for path in there[1:])])
+    return f"{names} {'is' if len(there) == 1 else 'are'} there already"
+
+
+def _remedy(there: list[Path]) -> str:
+    return f"remove {'it' if len(there) == 1 else 'both'}, or give another name"
+
+
+def stamp(path: Path) -> dict[str, Any]:
     """Size and time of a file, or of all files of a folder."""
     if not path.is_dir():
         stat = path.stat()

@@ -179,10 +179,12 @@ class Passes:
         generator: torch.Generator | None = None,
         size: int = 0,
         in_order: bool = False,
+        labeled: bool = False,
     ) -> tuple[Facts, Checkpoint, dict[str, Any] | None]:
         """The first pass, and what a fit of the same rows by the same ``plan`` has left in a checkpoint, if anything.
 
-        With ``in_order`` the fit depends on the order of rows, which have to come in the same one if it is to be kept.
+        With ``in_order`` the fit depends on the order of rows, which have to come in the same one if it is to be kept;
+        where they are ``labeled`` in any case.
 
         Raises:
             ValueError, TypeError: as :meth:`facts` and :class:`torchrank.storage.checkpoint.Checkpoint`; processes with
@@ -192,7 +194,7 @@ class Passes:
         seed = told(None if generator is None else generator.initial_seed(), self.group)[0]
         facts = self.facts(generator, size)
         plan = plan | {"rows": facts.fingerprint, "seed": seed}
-        if in_order and checkpoint is not None:
+        if labeled or (in_order and checkpoint is not None):
             self._order = facts.order
             plan[_ORDER] = facts.order
         keeper = Checkpoint(checkpoint, plan, self.group)
@@ -212,8 +214,9 @@ class Passes:
         self._refuse_other_rows(seen)
         if self._order is not None and fingerprint.order() != self._order:
             raise ValueError(
-                "the batches came in another order than in the first pass, and this fit depends on it: one that was "
-                "killed would not end with the same result; let the DataLoader not shuffle, or leave out checkpoint="
+                "the batches came in another order than in the first pass, and this fit depends on it: labels in init= "
+                "would go to other rows, and one that was killed would not end with the same result; let the "
+                "DataLoader not shuffle, or leave out such labels and checkpoint="
             )
 
     def with_labels(self, labels: Tensor) -> Iterator[tuple[Chunk, Tensor]]:
