@@ -233,7 +233,10 @@ def test_checkpoints_of_other_fits_are_refused(tmp_path):
     path = tmp_path / "fit.pt"
     kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=path)
     kept = path.read_bytes()
-    kernel_kmeans().fit(tr.Batches(X[::-1].copy(), 90), checkpoint=path)  # the same rows
+    for rows, size in ((X[::-1].copy(), 200), (X, 90)):  # labels are of rows in one order; for words any will do
+        with pytest.raises(ValueError, match="differs in order of rows in batches"):
+            kernel_kmeans().fit(tr.Batches(rows, size), checkpoint=path)
+        kernel_kmeans(init="k-means++").fit(tr.Batches(rows, size), checkpoint=tmp_path / "words.pt")
     with pytest.raises(ValueError, match=r"another fit, which differs in init .* rows '900 rows .* and not '899"):
         kernel_kmeans(X[1:]).fit(tr.Batches(X[1:], 200), checkpoint=path)
     other = labels_of(X)
