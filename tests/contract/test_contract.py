@@ -323,16 +323,17 @@ def test_vmap_is_a_stack_of_calls_or_refused(call):
     many = [torch.stack([torch.from_numpy(a), torch.from_numpy(turned(n, a))]) for n, a in call.inputs.items()]
     over = [not (call.vmap and call.batched) or n in call.batched for n in call.inputs]
 
-    def mapped(in_dims: list[int | None]) -> Any:
-        args = [
-            one if dim is None else stack.movedim(0, dim) for one, stack, dim in zip(plain, many, in_dims, strict=True)
-        ]
-        function = torch.func.vmap(
-            lambda *args: tuple(flat(call.function(**dict(zip(names, args, strict=True))))),
-            tuple(in_dims),
-            randomness="same",
-        )
-        return function(*args)
+    def function(*args: torch.Tensor) -> Any:
+        return tuple(flat(call.function(**dict(zip(names, args, strict=True)))))
+
+    def mapped(in_dims: list[int | None], levels: int = 1) -> Any:
+        args, nested = [], function
+        for one, stack, dim in zip(plain, many, in_dims, strict=True):
+            stacked = stack if levels == 1 else torch.stack([stack, stack.flip(0)])
+            args.append(one if dim is None else stacked.movedim(0, dim))
+        for _ in range(levels):
+            nested = torch.func.vmap(nested, tuple(in_dims), randomness="same")
+        return nested(*args)
 
     every = [0 if is_over else None for is_over in over]
     if not call.vmap:
@@ -351,6 +352,9 @@ def test_vmap_is_a_stack_of_calls_or_refused(call):
             for k in range(2)
         ]
         _assert_stacked(mapped(in_dims), calls)
+        if in_dims is every:
+            _assert_stacked([part[0] for part in mapped(every, levels=2)], calls)
+            _assert_stacked([part[1] for part in mapped(every, levels=2)], calls[::-1])
 
 
 DIFFERENTIATED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.derivative]

@@ -63,7 +63,7 @@ class RankingDistribution(Distribution):
                 f"Expected parameter {name} ({type(values).__name__} of shape {tuple(values.shape)}) of distribution "
                 f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{values}"
             )
-        return values.new_zeros(values.shape[:1])
+        return values
 
     @property
     def mean(self) -> Tensor:
@@ -155,7 +155,7 @@ class RankingDistribution(Distribution):
 def _with_ties_of(ranks: Tensor, tied: int, remedy: str) -> Tensor:
     if tied == 1:
         refuse_ties(ranks, "value", remedy)
-        return ranks.new_zeros(ranks.shape[:1])
+        return ranks
     in_order = ranks.sort(dim=-1).values
     wrong = (in_order[..., tied:] == in_order[..., :-tied]) & (in_order[..., tied:] >= 0)
     if bool(wrong.any()):
@@ -164,4 +164,4 @@ def _with_ties_of(ranks: Tensor, tied: int, remedy: str) -> Tensor:
             f"value ties more than {tied} items in row {place_of(row)}, for which log_ties has no parameter; break the "
             "tie, or pass more of them"
         )
-    return ranks.new_zeros(ranks.shape[:1])
+    return ranks
