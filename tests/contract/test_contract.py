@@ -1,6 +1,8 @@
 """Every public name in every circumstance, each against the plain call."""
 
 import importlib
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -435,3 +437,46 @@ def test_the_documentation_tells_the_number_of_cells():
     )
     text = (Path(torchrank.__file__).parent.parent / "docs" / "exactness.md").read_text()
     assert f"{cells:,} cells" in text, f"docs/exactness.md should say {cells:,} cells"
+
+
+NOT_FOLLOWED = {"linalg.psd_eigh", "linalg.centered_eigh", "linalg.cg", "linalg.bicgstab"}  # as their docstrings say
+SILENT = [
+    pytest.param(call, id=name)
+    for name, call in CALLS.items()
+    if not call.derivative and name not in NOT_FOLLOWED and any(n[0] in "XYK" for n in call.inputs)
+]
+
+
+@pytest.mark.parametrize("call", SILENT)
+def test_no_derivative_is_a_silent_zero(call):
+    name = next(n for n in call.inputs if n[0] in "XYK")
+    rest = {n.rstrip("_"): torch.from_numpy(a) for n, a in call.inputs.items() if n != name}
+    X = torch.from_numpy(call.inputs[name].astype(float))
+    towards = torch.randn(X.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    towards = towards + towards.mT if name == "K" else towards
+    weights = torch.Generator()
+
+    def function(x):
+        weights.manual_seed(0)
+        results = flat(call.function(**{name.rstrip("_"): x}, **rest))
+        parts = [part for part in results if isinstance(part, torch.Tensor) and part.is_floating_point()]
+        if not parts:
+            pytest.skip("integers, words of truth and numbers of Python have no derivatives in torch")
+        return sum((part * torch.randn(part.shape, generator=weights)).sum() for part in parts)
+
+    for ask in (lambda: torch.func.jvp(function, (X,), (towards,))[1], lambda: torch.func.grad(function)(X)):
+        found = _or_refusal(ask)
+        if isinstance(found, str):
+            assert re.search(_REFUSALS, found), found
+        else:
+            assert found.any()
+
+
+_REFUSALS = "piecewise constant in the scores|no derivative follows it|no derivative in the rows"
+
+
+def _or_refusal(ask: Callable[[], torch.Tensor]) -> torch.Tensor | str:
+    try:
+        return ask()
+    except RuntimeError as error:
+        return str(error)

@@ -13,7 +13,7 @@ from typing_extensions import NamedTuple
 from torchrank.aggregation.local_search import local_order, order_cost
 from torchrank.aggregation.preferences import ROUNDING, weighed_preferences
 from torchrank.aggregation.subsets import MOST_ITEMS, best_orders
-from torchrank.rankings.derivatives import on_values, without_gradient
+from torchrank.rankings.derivatives import not_followed, on_values, without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
 from torchrank.rankings.orders import scores_of_order
@@ -107,8 +107,8 @@ def kemeny(
         scores=without_gradient(
             central.scores.to(preferences.dtype), preferences.matrix, preferences.scores, what=_WHAT
         ),
-        cost=central.cost * preferences.unit,
-        gap=central.gap * preferences.unit,
+        cost=_found(central.cost * preferences.unit, preferences.matrix, preferences.scores),
+        gap=_found(central.gap * preferences.unit, preferences.matrix, preferences.scores),
     )
     origin = preferences.origin
     return KemenyRanking(origin.named(central.scores, "items"), *map(origin.wrap, central[1:]))
@@ -140,8 +140,15 @@ def kemeny_of_preferences(
         lambda matrices, total: _search(matrices, total, method, time_limit), preferences, total
     )
     above = scores[..., :, None] > scores[..., None, :]
-    cost = (preferences.mT * above).sum(dim=(-1, -2))
-    return KemenyRanking(scores, cost, gap, gap == 0, unique)
+    cost = (preferences.mT * above).sum(dim=(-1, -2)).detach()
+    optimal = gap == 0
+    scores, cost, gap = (_found(part, preferences, total) for part in (scores, cost, gap))
+    return KemenyRanking(scores, cost, gap, optimal, unique)
+
+
+def _found(result: Tensor, *inputs: Tensor | None) -> Tensor:
+    """A result of the search, whose derivative is refused."""
+    return not_followed(result, *inputs, by="kemeny")
 
 
 def _search(preferences: Tensor, total: Tensor | None, method: str, time_limit: float) -> tuple[Tensor, Tensor, Tensor]:

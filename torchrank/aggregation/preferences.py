@@ -9,6 +9,7 @@ from torch import Tensor
 
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Origin
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Meaning, Missing
 from torchrank.rankings.orders import centered_mid_ranks
@@ -59,6 +60,7 @@ def pair_preferences(X: Scores[Array], weights: Values | None = None, *, missing
     """
     preferences = weighed_preferences(X, weights, missing)
     matrix = preferences.matrix * preferences.unit[..., None, None]
+    matrix = without_gradient(matrix, preferences.scores, what="preferences are")
     return preferences.origin.named(matrix, "items", "items")
 
 

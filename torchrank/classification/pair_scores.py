@@ -14,6 +14,7 @@ from torchrank.classification.pair_blocks import all_pairs_margins as sum_votes
 from torchrank.classification.pair_blocks import top_pairs
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Matrix, Origin
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_items
 from torchrank.rankings.orders import centered_mid_ranks
@@ -119,7 +120,7 @@ def vote_margins(X: Scores[Array], pairs: ScoredPairs, ks: Sequence[int] | None 
     totals = votes.cumsum(dim=1, dtype=torch.int64)[:, last - 1]
     margins = (totals / last.to(torch.float64)).mT.contiguous()
     margins = margins[0] if ks is None else margins
-    return origin.wrap(margins)
+    return origin.wrap(without_gradient(margins, scores, what="votes of pairs are"))
 
 
 @isolated

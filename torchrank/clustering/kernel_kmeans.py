@@ -35,6 +35,7 @@ from torchrank.ops.rank import as_rankings
 from torchrank.processes import Group
 from torchrank.rankings.arrays import Origin
 from torchrank.rankings.batches import Batched, as_batches, refuse_weights, refuse_without_batches
+from torchrank.rankings.derivatives import of_rows
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.prepared import Rankings
 from torchrank.rankings.unmapped import SEARCHES, unmapped
@@ -205,6 +206,7 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
             own = given_diagonal(diagonal, relative)
         else:
             own = kernel_diagonal(self.kernel, as_points(self.kernel, X)[0])
+            own = of_rows(own, X, by="KernelKMeans")
         distances = (own[:, None] + relative).clamp(min=0)
         return origin.wrap(distances)
 

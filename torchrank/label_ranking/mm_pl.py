@@ -24,6 +24,7 @@ from torchrank.label_ranking.rankings import label_choices, untied_label_ranks
 from torchrank.label_ranking.settings import EMSettings
 from torchrank.processes import Group
 from torchrank.rankings.batches import as_batches, refuse_without_batches
+from torchrank.rankings.derivatives import of_rows
 from torchrank.rankings.features import check_distances, check_n_features, check_tensor
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import Missing
@@ -177,7 +178,7 @@ class MMPL(nn.Module):
         """Log-probabilities ``(N, K)`` of label rankings ``(N, L)`` in each cluster: equation 23."""
         self._check_scores(Y)
         choices = label_choices(untied_label_ranks(Y), said_of(Y, missing, "interleaving"))
-        return log_prob(choices, self.mixture().logits[:, None, :]).T
+        return of_rows(log_prob(choices, self.mixture().logits[:, None, :]).T, Y, by="MMPL")
 
     def responsibilities(self, X: Tensor, Y: Tensor, *, missing: Missing = None) -> Tensor:
         """Probabilities ``(N, K)`` of the clusters given features and rankings: the E-step, equation 29."""

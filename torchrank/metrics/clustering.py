@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchrank.metrics.numbers import real_of
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
+from torchrank.rankings.derivatives import not_followed
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
 from torchrank.rankings.unmapped import COUNTS, SEARCHES, unmapped
@@ -63,6 +64,7 @@ def silhouette_samples(distances: Values[Array], labels: Labels, weights: Values
     between = (totals / torch.where(sizes > 0, sizes, 1)).masked_fill(own | (sizes == 0), torch.inf).amin(-1)
     scale = torch.maximum(within, between)
     silhouette = torch.where((others > 0) & (scale > 0), (between - within) / torch.where(scale > 0, scale, 1), 0)
+    silhouette = not_followed(silhouette, distances, weights, by="silhouette_samples", why="looks at values")
     return origin.wrap(silhouette)
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from torchrank.metrics.numbers import double_of
 from torchrank.ops.dense_ranks import dense_ranks
 from torchrank.rankings.arrays import Origin
+from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.features import check_finite_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.labels import as_labels
@@ -45,9 +46,9 @@ def discordant_shares(Y: Scores[Array], predicted: Scores) -> Array:
     Raises:
         ValueError: shapes that differ, or NaN among the predictions.
     """
-    ranks, predicted_ranks, origin = _row_pairs(Y, predicted)
+    ranks, predicted_ranks, given, origin = _row_pairs(Y, predicted)
     wrong, pairs = _wrong_pairs(ranks, predicted_ranks)
-    return origin.wrap(wrong / pairs)
+    return origin.wrap(without_gradient(wrong / pairs, *given, what="shares of discordant pairs are"))
 
 
 @isolated
@@ -117,7 +118,7 @@ def delta_rank(Y: Scores[Array], labels: Array, centers: Scores, *, scale: Ranki
         raise ValueError(
             f"labels run from {int(cluster.min())} to {int(cluster.max())}; there are {len(central)} centers"
         )
-    ranks, predicted, _ = _row_pairs(scores, central[cluster.to(central.device)])
+    ranks, predicted, *_ = _row_pairs(scores, central[cluster.to(central.device)])
     wrong, pairs = _wrong_pairs(ranks, predicted)
     distance = wrong if scale == "count" else wrong / pairs * (2 if scale == "tau" else 1)
     known = pairs > 0
@@ -186,14 +187,14 @@ def _neighbor_distance(x: Tensor, k: int, squared: bool) -> float:
     return total / len(x)
 
 
-def _row_pairs(Y: Scores, predicted: Scores) -> tuple[Tensor, Tensor, Origin]:
+def _row_pairs(Y: Scores, predicted: Scores) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor], Origin]:
     scores, origin = as_scores(Y, "Y")
     guess, guess_origin = as_scores(predicted, "predicted")
     if scores.ndim != 2 or scores.shape != guess.shape:
         raise ValueError(f"Y has shape {tuple(scores.shape)} and predicted {tuple(guess.shape)}; expected both (N, L)")
     ranks, _ = dense_ranks(scores, "allow", "Y")
     guessed, _ = dense_ranks(guess.to(scores.device), "predictions rank every label", "predicted")
-    return ranks, guessed, origin.joint(guess_origin, "Y", "predicted")
+    return ranks, guessed, (scores, guess), origin.joint(guess_origin, "Y", "predicted")
 
 
 def _wrong_pairs(ranks: Tensor, predicted: Tensor) -> tuple[Tensor, Tensor]:

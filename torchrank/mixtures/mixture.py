@@ -23,6 +23,7 @@ from torchrank.mixtures.statistics import MixtureStatistics, memberships, soft_m
 from torchrank.processes import Group
 from torchrank.rankings.arrays import Matrix, Origin
 from torchrank.rankings.batches import Batched, Batches, as_batches, refuse_weights, refuse_without_batches
+from torchrank.rankings.derivatives import of_rows
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.partial_orders import PartialOrders
 from torchrank.rankings.unmapped import SEARCHES, unmapped
@@ -118,12 +119,12 @@ class Mixture(GrowingBuffers, ABC):
     def component_log_prob(self, X: Scores[Array] | PartialOrders) -> Array:
         """Log-probabilities ``(m, c)`` of rankings ``(m, n)`` under each component."""
         rows = self._new_rows(X)
-        return _result(self._log_densities(rows.points, self._parameters_now()).mT, rows)
+        return self._result(self._log_densities(rows.points, self._parameters_now()).mT, rows, X)
 
     def log_prob(self, X: Scores[Array] | PartialOrders) -> Array:
         """Log-probabilities ``(m,)`` of rankings ``(m, n)``, differentiable in the parameters of the model."""
         rows = self._new_rows(X)
-        return _result(self._log_joint(rows.points, self._parameters_now()).logsumexp(-2), rows)
+        return self._result(self._log_joint(rows.points, self._parameters_now()).logsumexp(-2), rows, X)
 
     def forward(self, X: Scores[Array] | PartialOrders) -> Array:
         """:meth:`log_prob`."""
@@ -138,13 +139,13 @@ class Mixture(GrowingBuffers, ABC):
     def predict_proba(self, X: Scores[Array] | PartialOrders) -> Array:
         """Probabilities ``(m, c)`` that rankings ``(m, n)`` came from each component; rows add up to 1."""
         rows = self._new_rows(X)
-        return _result(self._log_joint(rows.points, self._parameters_now()).softmax(-2).mT, rows)
+        return self._result(self._log_joint(rows.points, self._parameters_now()).softmax(-2).mT, rows, X)
 
     @torch.no_grad()
     def predict(self, X: Scores[Array] | PartialOrders) -> Array:
         """Components ``(m,)`` int64 that rankings ``(m, n)`` most probably came from."""
         rows = self._new_rows(X)
-        return _result(self._log_joint(rows.points, self._parameters_now()).argmax(-2), rows)
+        return self._result(self._log_joint(rows.points, self._parameters_now()).argmax(-2), rows, X)
 
     @torch.no_grad()
     def criterion(self, X: Scores | PartialOrders, weights: Values | None = None, name: Criterion = "bic") -> float:
@@ -281,6 +282,11 @@ class Mixture(GrowingBuffers, ABC):
         self.check_items(rows.origin.items)
         return rows
 
+    def _result(self, values: Tensor, rows: Rows, X: Any) -> Matrix:
+        if getattr(self, "kernel", None) != "precomputed":  # which are no rows, but kernels that are followed
+            values = of_rows(values, X, by=type(self).__name__)
+        return rows.origin.wrap(values)
+
     def _warn_of(self, fit: MixtureFit) -> None:
         """Warn of components that are empty, and of an iteration that was cut short."""
         empty = (self.logits == -math.inf).nonzero()[:, 0].tolist()
@@ -320,7 +326,3 @@ class Mixture(GrowingBuffers, ABC):
 def _weighted(values: Tensor, weights: Tensor) -> Tensor:
     """Weighted sum over rows, in which a row of weight 0 counts nothing even if its value is infinite."""
     return torch.where(weights > 0, values * weights, 0).sum(-1)
-
-
-def _result(values: Tensor, rows: Rows) -> Matrix:
-    return rows.origin.wrap(values)

@@ -51,10 +51,17 @@ def without_gradient(result: Tensor, *scores: Tensor | None, what: str = KENDALL
     return _refusing(result, scores, _refusal(what))
 
 
-def not_followed(result: Tensor, *inputs: Any, by: str) -> Tensor:
-    """``result`` of a search; ``RuntimeError`` where a derivative with respect to any of ``inputs`` is asked for."""
+def not_followed(result: Tensor, *inputs: Any, by: str, why: str = "searches") -> Tensor:
+    """``result`` of a search or the like; ``RuntimeError`` where a derivative in any of ``inputs`` is asked for."""
     tensors = [value for value in inputs if isinstance(value, Tensor)]
-    return _refusing(result, tensors, f"{by} searches, and no derivative follows it: detach what it is given")
+    return _refusing(result, tensors, f"{by} {why}, and no derivative follows it: detach what it is given")
+
+
+def of_rows(result: Tensor, X: Any, *, by: str) -> Tensor:
+    """``result`` of a model; ``RuntimeError`` where a derivative in the rows ``X`` that it was given is asked for."""
+    given = X if isinstance(X, Tensor) else getattr(X, "scores", None)
+    message = f"{by} has no derivative in the rows that it is given, only in its parameters: detach them (X.detach())"
+    return _refusing(result, [given if isinstance(given, Tensor) else None], message)
 
 
 def once_compiled(result: Tensor, *inputs: Tensor | None, what: str) -> Tensor:

@@ -12,9 +12,16 @@ from typing import Any, TypeVar
 
 import torch
 
+from torchrank.rankings.derivatives import in_transform
+
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 
 _DEVICES = ("cpu", "cuda")
+_WITHOUT_VALUES = ("Cannot access data pointer", "mutating directly with `.data`")  # as torch says in its transforms
+_NO_VALUES = (
+    "torch.func.grad, jvp and the like cannot go through {name}, which looks at values: no derivative follows it, so "
+    "call it outside of them, with X.detach()"
+)
 
 
 def isolated(thing: Thing) -> Thing:
@@ -27,10 +34,17 @@ def isolated(thing: Thing) -> Thing:
 
     @functools.wraps(thing)
     def run(*args: Any, **kwargs: Any) -> Any:
-        if torch.compiler.is_compiling() or not _is_disturbed():  # graphs have their own
+        if torch.compiler.is_compiling():  # graphs have their own
             return thing(*args, **kwargs)
-        with isolation():
-            return thing(*args, **kwargs)
+        try:
+            if not _is_disturbed():
+                return thing(*args, **kwargs)
+            with isolation():
+                return thing(*args, **kwargs)
+        except RuntimeError as error:
+            if any(words in str(error) for words in _WITHOUT_VALUES) and in_transform():
+                raise RuntimeError(_NO_VALUES.format(name=thing.__qualname__.removesuffix(".__init__"))) from error
+            raise
 
     return run  # type: ignore[return-value]
 
