@@ -345,9 +345,9 @@ def test_refuses_weights(weights, message):
         ({"n_clusters": 2, "max_iter": 0}, ValueError, "max_iter=0"),
         ({"n_clusters": 2, "init": "kmeans++"}, ValueError, r"init='kmeans\+\+'"),
         (
-            {"n_clusters": 2, "init": [0, 1]},
+            {"n_clusters": 2, "init": {0, 1}},
             TypeError,
-            "init is list",
+            "init is set",
         ),
         ({"n_clusters": 2, "kernel": "rbf"}, TypeError, "kernel='rbf' is not a kernel"),
     ],

@@ -48,9 +48,7 @@ def test_every_mode_is_refused(make):
         function(x.clone().requires_grad_()).backward()
 
     for ask in (backward, torch.func.grad(function), lambda x: torch.func.jvp(function, (x,), (torch.ones_like(x),))):
-        with pytest.raises(
-            RuntimeError, match="has no derivative in the rows that it is given, only"
-        ):
+        with pytest.raises(RuntimeError, match="has no derivative in the rows that it is given, only"):
             ask(X)
 
 

@@ -26,9 +26,9 @@ def check_clustering(
     check_count(max_iter, "max_iter", 1)
     if isinstance(init, str):
         check_choice(init, "init", INITS)
-    elif not isinstance(init, (Tensor, np.ndarray)):
+    elif not isinstance(init, (Tensor, np.ndarray, list, tuple)):
         words = " or ".join(map(repr, INITS))
-        raise TypeError(f"init is {type(init).__name__}; expected {words}, or a tensor or an array of labels")
+        raise TypeError(f"init is {type(init).__name__}; expected {words}, or a tensor, an array or a list of labels")
 
 
 def start_labels(

@@ -8,6 +8,7 @@ import torch
 
 from torchrank._docs import shares_arguments
 from torchrank.conditional.descriptions import ONE_DOMAIN, SETTING, UNDIRECTED
+from torchrank.rankings.arrays import refuse_masks
 from torchrank.rankings.validate import check_count
 
 SETTINGS = (1, 2, 3, 4)
@@ -177,6 +178,7 @@ def check_leakage(
 
 
 def _edge_array(X: Any) -> np.ndarray:
+    refuse_masks(X, "edges")
     edges = np.asarray(X)
     is_number = edges.dtype.kind in "iuf" and bool((np.floor(edges) == edges).all())
     if edges.ndim != 2 or edges.shape[1] != 2 or not is_number:

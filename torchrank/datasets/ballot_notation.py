@@ -12,6 +12,7 @@ _SIGNS = (
     re.compile(r"[-=]$|^-"),
 )
 _JOINT = re.compile(r"[,;/&+|]|\band\b|\bor\b")  # between labels that are tied, or follow one another
+_CLOSE = re.compile(r"\S,\S")  # a comma in a name has a blank behind it
 _AMOUNT = r"[-+]?\d[\d.,/]*(?:[eE][-+]?\d+)?\s*%?\s*(?:votes?)?\s*"
 _BEFORE = re.compile(rf"[(\[#]?\s*{_AMOUNT}(?:[)\]]\s*|[:;,|*\u00d7x]\s*|(?<=\s))(?P<label>.+)", re.DOTALL)
 _BEHIND = re.compile(rf"(?P<label>.+?)(?:\s*[:;,|*\u00d7#(\[]+|\s+x)\s*{_AMOUNT}[)\]]?", re.DOTALL)
@@ -50,7 +51,7 @@ def refuse_other_ballots(strings: Sequence[str], groups: list[list[list[str]]], 
         if _NUMBERED.match(name):
             refuse(name, "begins with what may be a weight")
         parts = [part.strip() for part in _JOINT.split(name)]
-        if len(parts) > 1 and all(parts) and (alone or known.intersection(parts)):
+        if _CLOSE.search(name) or (len(parts) > 1 and all(parts) and (alone or known.intersection(parts))):
             refuse(name, "may be several labels")
         for way in (_BEFORE, _BEHIND):
             if (found := way.fullmatch(name)) and found["label"].strip() in known:

@@ -148,6 +148,9 @@ class EdgeData:
         license: terms of use, as the source states them.
         citation: the work to cite.
         notes: what else is known, such as the parameters of generated data.
+
+    Raises:
+        TypeError: masked arrays.
     """
 
     nodes: np.ndarray
@@ -157,6 +160,10 @@ class EdgeData:
     license: str = ""
     citation: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "edges", "y"):
+            refuse_masks(getattr(self, name), name)
 
     def __repr__(self) -> str:
         title = f"{self.title!r}: " if self.title else ""

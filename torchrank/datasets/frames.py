@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from torchrank.datasets.data import features_of
 from torchrank.datasets.matrices import without, without_gaps
+from torchrank.datasets.names import is_absent
 from torchrank.rankings.arrays import as_array
 
 
@@ -27,12 +29,17 @@ def check_columns(frame: Any, names: Sequence[Any]) -> None:
 def numbers_of(frame: Any, names: Sequence[Any]) -> np.ndarray:
     """Columns of numbers as an array; ``TypeError`` naming one that holds something else."""
     for name in names:
-        if frame[name].dtype.kind not in "biuf":
+        if frame[name].dtype.kind not in "biuf" and not _has_numbers(frame[name]):
             raise TypeError(
                 f"table has values of dtype {frame[name].dtype} in column {name!r}; expected numbers (weights=, "
                 "rankers= and features= name the columns that are not items, or items= those that are)"
             )
     return as_array(frame[names], "table")
+
+
+def _has_numbers(column: Any) -> bool:
+    """Whether a column of objects has real numbers alone, and gaps."""
+    return column.dtype.kind == "O" and all(isinstance(value, Real) or is_absent(value) for value in column)
 
 
 def scores_in(frame: Any, name: str, marks: tuple[Any, ...]) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 import torchrank.datasets.catalog as catalog
 from torchrank.datasets.sources import Place, Table, characters
+from torchrank.rankings.arrays import refuse_masks
 from torchrank.rankings.validate import check_choice
 
 
@@ -26,6 +27,9 @@ class NetworkData:
         license: terms of use, as the source states them.
         citation: the works to cite.
         notes: what was done to the source's numbers.
+
+    Raises:
+        TypeError: masked arrays.
     """
 
     labels: np.ndarray
@@ -37,6 +41,10 @@ class NetworkData:
     license: str = ""
     citation: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "row_kernel", "column_kernel"):
+            refuse_masks(getattr(self, name), name)
 
     def __repr__(self) -> str:
         m, n = self.labels.shape

@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Sequence
 
 _WHOLE = re.compile(r"[-+]?\d+(\.0*)?")
+_LONGEST = 400  # characters of a number; Python reads no integers of more than 4300
 _EXACT = 2**53  # from here on floats no longer tell neighboring integers apart
 
 
@@ -21,8 +22,8 @@ def as_number(text: str) -> float:
 
 
 def whole_number(text: str) -> int | None:
-    """The integer that a text is, also as ``7.0``; None if it is none."""
-    return int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else None
+    """The integer that a text is, also as ``7.0``; None if it is none, or one of hundreds of digits."""
+    return int(text.partition(".")[0]) if len(text) <= _LONGEST and _WHOLE.fullmatch(text) else None
 
 
 def without_fractions(names: Sequence[str], nothing: Collection[str] = (), decimal: str = ".") -> list[str]:

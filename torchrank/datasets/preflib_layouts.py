@@ -12,6 +12,8 @@ _HEADER = re.compile(r"#\s*([^:]+?)\s*:\s*(.*?)\s*$")
 _NAME = re.compile(r"ALTERNATIVE NAME (\d+)")
 _ONE = r"(?:\{[^{}]*\}|[^,{}\s]+)"
 _ORDER = re.compile(rf"\s*{_ONE}(\s*,\s*{_ONE})*\s*,?\s*")
+_DIGITS = 18  # of a number of an alternative
+_LONGEST = 40  # characters that a message shows
 _GROUP = re.compile(r"\{([^{}]*)\}|([^,{}\s]+)")
 
 
@@ -109,7 +111,7 @@ def _new_header(contents: Contents, lines: list[tuple[int, str]]) -> list[tuple[
         match = _HEADER.match(line)
         name = match and _NAME.fullmatch(match[1])
         if name and match:
-            contents.name(int(name[1]), match[2], number)
+            contents.name(_alternative(name[1], contents.file, number), match[2], number)
         elif match:
             contents.fields[match[1]] = (number, match[2])
     return [(number, line) for number, line in lines if not line.startswith("#")]
@@ -127,7 +129,7 @@ def _old_header(contents: Contents, lines: list[tuple[int, str]]) -> list[tuple[
         if not numbered:
             contents.name(place, line, number)
         elif comma and index.strip().isdecimal():
-            contents.name(int(index), name.strip(), number)
+            contents.name(_alternative(index, contents.file, number), name.strip(), number)
         else:
             raise ValueError(f"{contents.file}, line {number}: {line!r} is not 'number,name of an alternative'")
     number, line = lines[count + 1]
@@ -145,7 +147,7 @@ def _ballot(file: str, number: int, line: str, new: bool) -> Ballot:
         raise ValueError(f"{file}, line {number}: {line!r} is not '{'votes: order' if new else 'votes,order'}'")
     times = _number(votes, f"{file}, line {number}")
     if not 0 <= times < math.inf:
-        raise ValueError(f"{file}, line {number}: {votes.strip()} votes; expected a finite number of at least 0")
+        raise ValueError(f"{file}, line {number}: {_shown(votes)} votes; expected a finite number of at least 0")
     return Ballot(number, times, _groups(file, number, order))
 
 
@@ -153,7 +155,12 @@ def _number(text: str, where: str) -> float:
     try:
         return as_number(text)
     except ValueError:
-        raise ValueError(f"{where}: {text.strip()!r} is not a number") from None
+        raise ValueError(f"{where}: {_shown(text)!r} is not a number") from None
+
+
+def _shown(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _groups(file: str, number: int, order: str) -> list[list[int]]:
@@ -163,4 +170,10 @@ def _groups(file: str, number: int, order: str) -> list[list[int]]:
     parts = [(tied or single).strip().removesuffix(",").split(",") for tied, single in _GROUP.findall(order)]
     if not all(item.strip().isdecimal() for part in parts for item in part if part != [""]):
         raise ValueError(f"{file}, line {number}: {order.strip()!r} has alternatives that are not numbers")
-    return [[int(item) for item in part] for part in parts if part != [""]]
+    return [[_alternative(item, file, number) for item in part] for part in parts if part != [""]]
+
+
+def _alternative(text: str, file: str, number: int) -> int:
+    if len(text.strip()) > _DIGITS:  # Python has a limit of its own, and an error without a place
+        raise ValueError(f"{file}, line {number}: the number of an alternative has {len(text.strip())} digits")
+    return int(text)

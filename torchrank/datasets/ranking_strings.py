@@ -34,8 +34,8 @@ def from_ranking_strings(
     and ``*`` in them. A weight is a number, then a colon and a blank; or a blank, a star and a number at the end.
     A label that ``items`` lists as it stands there is a name, and where it could be either the string is refused.
     Without ``items`` so are labels that may be another way to write ballots: with ``<``, ``~``, an arrow, braces or
-    brackets in them, ``A,B`` or ``A/B`` beside ``A``, numbers such as in ``3 A`` or ``A (3)`` beside ``A`` or in all
-    strings, and R's ``NA``.
+    brackets in them, a comma without a blank, ``A, B`` or ``A/B`` beside ``A``, numbers such as in ``3 A`` or ``A (3)``
+    beside ``A`` or in all strings, and R's ``NA``.
 
     Args:
         strings: N rankings: a list, or a column of a data frame.

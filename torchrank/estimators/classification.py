@@ -19,7 +19,7 @@ from torchrank.classification.labels import class_pairs
 from torchrank.estimators.border import check_scores
 from torchrank.estimators.data_sets import refuse_weights, target_of, weights_of
 from torchrank.estimators.fitting import SETTINGS, all_or_nothing, module_on_device, on_device
-from torchrank.rankings.arrays import is_data_set, to_numpy
+from torchrank.rankings.arrays import is_data_set, refuse_masks, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.typing import VoteTies
 
@@ -219,7 +219,13 @@ class TSPSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         if is_data_set(X):
             return check_scores(self, X, reset=False, remedy=None)[:, self.get_support()]
+        refuse_masks(X, "X")
         return super().transform(X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Samples ``(m, n)`` with 0 for the features that were left out, of the features kept, ``(m, kept)``."""
+        refuse_masks(X, "X")
+        return super().inverse_transform(X)
 
     def supports(self, ks: Sequence[int]) -> np.ndarray:
         """Which features the first ``ks[0]`` pairs would keep, and so on: ``(len(ks), n)`` bool, from one fit.
