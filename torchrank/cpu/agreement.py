@@ -76,28 +76,26 @@ def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
     n, weighted, moves = x.shape[1], all_a.shape[1] > 0, of_window.shape[1] > 0
     item, low, counts = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n + 1, np.int64)
     scores, signed, squared, unused = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    a, b, sum_a, sum_b = np.ones(n), np.full(n, 0.5), np.empty(n + 1), np.empty(n + 1)
+    a, b, sum_a, sum_b = np.empty(n), np.empty(n), np.empty(n + 1), np.empty(n + 1)
     apart, tied = np.empty(4), np.empty(4)  # sums over pairs that the hard ranking orders, and over those that it ties
     for row in range(x.shape[0]):
         known = _in_order(ranks[row], item, low, counts)
         if not _finite(x[row], item[:known], windows[row], scores):
             sums[row], of_x[row], of_window[row] = np.nan, np.nan, np.nan
             continue
-        sum_a[0], sum_b[0] = 0.0, 0.0
-        for k in range(known):
-            if weighted:
-                a[k], b[k] = all_a[row, item[k]], all_b[row, item[k]]
-            sum_a[k + 1], sum_b[k + 1] = sum_a[k] + a[k], sum_b[k] + b[k]
         inverse = min(1 / windows[row], 1.7976931348623157e308)
         signed[:], squared[:], apart[:], tied[:], sums[row] = 0, 0, 0, 0, 0
-        strict, total = 0.0, 0.0
-        for k in range(known):
-            strict += a[k] * sum_b[low[k]] + b[k] * sum_a[low[k]]
-            total += a[k] * sum_b[k] + b[k] * sum_a[k]
-        sums[row, 2], sums[row, 3] = strict, total
         if weighted:
+            sum_a[0], sum_b[0] = 0.0, 0.0
+            for k in range(known):
+                a[k], b[k] = all_a[row, item[k]], all_b[row, item[k]]
+                sum_a[k + 1], sum_b[k + 1] = sum_a[k] + a[k], sum_b[k] + b[k]
+            for k in range(known):
+                sums[row, 2] += a[k] * sum_b[low[k]] + b[k] * sum_a[low[k]]
+                sums[row, 3] += a[k] * sum_b[k] + b[k] * sum_a[k]
             _weighted_row(low[:known], scores, inverse, a, b, signed, squared, unused, apart, tied, moves)
         else:
+            sums[row, 2], sums[row, 3] = low[:known].sum(), known * (known - 1) / 2
             _plain_row(low[:known], scores, inverse, signed, squared, unused, apart, tied, moves)
         sums[row, 0], sums[row, 1] = apart[0], apart[1] + tied[1]
         if of_x.shape[2]:

@@ -15,12 +15,13 @@ from torch import Tensor
 
 from torchrank.ops.reference.agreement import Terms, block_sums, blocks_of
 from torchrank.ops.reference.block_derivatives import GRAPH_SHARE, curvature, pull_back, tangent
-from torchrank.rankings.derivatives import once, once_compiled, refuse_nested_forward
+from torchrank.rankings.derivatives import known_signature, once, once_compiled, refuse_nested_forward
 
 OPS = torch.ops.torchrank
 THIS = "this loss is"
 
 
+@known_signature
 class Agreement(torch.autograd.Function):
     """The op ``agreement``."""
 
@@ -67,6 +68,7 @@ class Agreement(torch.autograd.Function):
         return moved, torch.zeros_like(of_x), torch.zeros_like(of_window)
 
 
+@known_signature
 class AgreementGradient(torch.autograd.Function):
     """The gradient of the op in scores, weights (of no elements where it is not wanted) and windows."""
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from torchrank.ops.registration import implement
 from torchrank.rankings import validate
 from torchrank.rankings.arrays import TOO_FAR_APART
+from torchrank.rankings.derivatives import in_transform
 
 _SUM_TOLERANCE = 1e-6  # of weights that may come from float32
 
@@ -37,12 +39,21 @@ def _check(name: str, arguments: str = "") -> Callable[[Callable[..., None]], Ca
         )
 
         def checked(values: Tensor, *rest: Any) -> Tensor:
+            if _is_plain(values):  # an op takes as long as ten operations of torch
+                check(values.detach(), *rest)
+                return values
             return values + call(values.detach(), *rest)
 
         checked.__doc__ = check.__doc__
         return checked
 
     return define
+
+
+def _is_plain(values: Tensor) -> bool:
+    """Whether these are numbers at hand, and neither a graph nor a transform is made of them."""
+    plain = type(values) in (Tensor, Parameter) and not values.is_meta
+    return plain and not torch.compiler.is_compiling() and not in_transform()
 
 
 def _refuse_nan(scores: Tensor, name: str) -> None:

@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.reference.smoothed_derivatives import Point, curvature, tangent
-from torchrank.rankings.derivatives import once, refuse_nested_forward
+from torchrank.rankings.derivatives import known_signature, once, refuse_nested_forward
 
 OPS = torch.ops.torchrank
 
 
+@known_signature
 class SmoothedGram(torch.autograd.Function):
     """The op ``smoothed_gram``; its first gradient is an op too, with bounded workspace."""
 
@@ -46,6 +47,7 @@ class SmoothedGram(torch.autograd.Function):
         return tangent(at, _direction(at, x, y, window), ctx.settings[0], ctx.settings[2])
 
 
+@known_signature
 class SmoothedGradient(torch.autograd.Function):
     """The op ``smoothed_gram_backward``."""
 

@@ -12,11 +12,12 @@ from torch import Tensor
 from torchrank.ops.reference.agreement import blocks_of
 from torchrank.ops.reference.block_derivatives import GRAPH_SHARE, curvature, pull_back, tangent
 from torchrank.ops.reference.soft_ranks import Among, block_ranks
-from torchrank.rankings.derivatives import once, refuse_nested_forward
+from torchrank.rankings.derivatives import known_signature, once, refuse_nested_forward
 
 OPS = torch.ops.torchrank
 
 
+@known_signature
 class SoftRanks(torch.autograd.Function):
     """The op ``soft_ranks``."""
 
@@ -48,6 +49,7 @@ class SoftRanks(torch.autograd.Function):
         return tangent(parts, at, _direction(at, x, window))
 
 
+@known_signature
 class SoftRanksGradient(torch.autograd.Function):
     """The op ``soft_ranks_backward``."""
 
