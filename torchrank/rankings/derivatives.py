@@ -18,7 +18,7 @@ KENDALL = "Kendall counts are"
 
 
 def known_signature(function: type[Thing]) -> type[Thing]:
-    """A class of autograd into whose ``forward`` torch need not look at every call, which takes a tenth of a small loss."""
+    """A class of autograd whose ``forward`` torch need not look up: that takes a tenth of the time of a small loss."""
     forward: Any = vars(function)["forward"].__func__
     forward.__signature__ = inspect.signature(forward)
     return function
