@@ -9,7 +9,7 @@ import torch
 from torchrank.clustering import geometries
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.kmeans import kmeans
-from torchrank.clustering.lloyd import nearest_centers
+from torchrank.clustering.lloyd import Geometry, nearest_centers
 
 
 def seeded(seed):
@@ -88,6 +88,7 @@ def test_rows_far_from_zero_are_divided_alike(shift):
 @pytest.mark.parametrize("block", [1, 50, 2**17])
 def test_the_first_of_equally_near_centers_is_the_nearest_in_blocks_too(monkeypatch, block):
     monkeypatch.setattr(geometries, "_BLOCK", block)
+    monkeypatch.setattr(geometries, "_FEW_CLUSTERS", 1)
     X = torch.from_numpy(np.random.default_rng(0).integers(0, 3, (40, 2))).double()
     geometry = FeatureGeometry(X, torch.ones(40, dtype=torch.float64))
     centers = torch.from_numpy(np.random.default_rng(1).integers(0, 3, (3, 7, 2))).double()
@@ -116,3 +117,17 @@ def test_cuda_finds_the_same_cells():
     here, there = (kmeans(x, 5, generator=seeded(0)) for x in (X, X.cuda()))
     assert torch.equal(there.labels.cpu(), here.labels)
     torch.testing.assert_close(there.centers.cpu(), here.centers)
+
+
+@pytest.mark.parametrize("m", [0, 1, 40, 1300])
+@pytest.mark.parametrize("products", [7, 2**21])
+def test_one_pass_finds_what_a_table_of_distances_does(m, products, monkeypatch):
+    monkeypatch.setattr(geometries, "_PRODUCTS", products)
+    generator = torch.Generator().manual_seed(m)
+    X = torch.randint(0, 3, (m, 4), generator=generator).double()  # equal distances are many
+    geometry = FeatureGeometry(X, torch.ones(m, dtype=torch.float64))
+    centers = torch.randint(0, 3, (3, 5, 4), generator=generator).double()
+    filled = torch.tensor([[True] * 5, [False, True, True, False, True], [False] * 4 + [True]])
+    found, expected = geometry.nearest(centers, filled), Geometry.nearest(geometry, centers, filled)
+    for part, other in zip(found, expected, strict=True):
+        assert torch.equal(part, other)

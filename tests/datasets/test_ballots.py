@@ -99,6 +99,8 @@ def test_names_with_colons_and_stars(names):
         (["1.5e2 A>B", "B=A"], "1.5e2 A"),
         (["A->B->C", "B->A->C"], "A-"),
         (["A,B>C", "A>B>C"], "A,B"),
+        (["Ann,Bob>Cem", "Ann,Bob>Cem"], "Ann,Bob"),
+        (["B,C>A"], "B,C"),
         (["A/B>C", "A>B>C"], "A/B"),
         (["A and B>C", "A>B>C"], "A and B"),
         (["A>B;C"], "B;C"),

@@ -86,6 +86,12 @@ def test_windows_files_are_read(tmp_path):
         (new("1: a,2"), "alternatives that are not numbers"),
         (new("1: -1,2"), "alternatives that are not numbers"),
         (new("1: {1,,2}"), "alternatives that are not numbers"),
+        (new(f"1: 1,{9:05000d}"), r"f\.toi, line 10: the number of an alternative has 5000 digits"),
+        (
+            new("1: 1,2").replace("NAME 1", f"NAME {9:05000d}"),
+            r"line \d+: the number of an alternative has 5000 digits",
+        ),
+        (new(f"1{0:05000d}: 1,2"), r"line 10: '10{39}\.\.\.' is not a number$"),
         (new("1: 1", voters=1).replace("1: 1", "x: 1"), "'x' is not a number"),
         (new("1: 1", voters=1).replace("1: 1", "1_0: 1"), "'1_0' is not a number"),
         (new("-1: 1,2"), "line 10: -1 votes"),

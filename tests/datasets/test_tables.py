@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
+import torchrank as tr
 from torchrank.datasets.comparisons import from_comparisons
 from torchrank.datasets.tables import ranking_data
 
@@ -143,6 +144,12 @@ def test_gaps_among_numbers_are_unranked():
         data = ranking_data(table, form="scores")
         np.testing.assert_array_equal(data.scores, [[1, 2, NAN], [3, NAN, 2]])
         np.testing.assert_array_equal(ranking_data(table, form="positions").scores, [[3, 2, NAN], [1, NAN, 2]])
+    frame = pd.DataFrame([[2**60, 2**60 + 1, None], [3, None, np.float32(2)]], dtype=object)
+    found = ranking_data(frame, form="scores")
+    np.testing.assert_array_equal(np.asarray(tr.rank(found, "pairwise")), [[0, 1, NAN], [1, NAN, 0]])
+    frame.iloc[1, 2] = "b"
+    with pytest.raises(TypeError, match="table has values of dtype object in column 2; expected numbers"):
+        ranking_data(frame, form="scores")
 
 
 def test_gaps_of_nullable_columns_are_unranked():

@@ -9,6 +9,7 @@ import scipy.sparse
 import torch
 
 import torchrank
+import torchrank.estimators
 from torchrank import (
     datasets,
     estimators,
@@ -18,7 +19,8 @@ from torchrank import (
     smoothed_kendall_gram,
     weighted_kendall_gram,
 )
-from torchrank.datasets import ranking_data, read_rankings
+from torchrank.conditional import ConditionalSplit, check_leakage
+from torchrank.datasets import EdgeData, NetworkData, ranking_data, read_rankings
 from torchrank.rankings.arrays import as_tensor
 
 LARGE = 2**53
@@ -78,6 +80,10 @@ WEIGHTS = np.ma.masked_array([1.0, 2.0], mask=[0, 1])
 X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]])
 
 
+def selector():
+    return torchrank.estimators.TSPSelector(1).fit(np.repeat(X, 2, 0), [0, 0, 1, 1])
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -105,6 +111,12 @@ X = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]])
         lambda: torchrank.fit_mallows(MASKED),
         lambda: torchrank.fit_plackett_luce(MASKED),
         lambda: torchrank.KernelKMeans(2).fit(MASKED),
+        lambda: selector().transform(MASKED),
+        lambda: selector().inverse_transform(MASKED[:, :2]),
+        lambda: check_leakage(np.ma.masked_array([[0, 1], [1, 0]], mask=[[0, 1], [0, 0]]), [1], [0], 1),
+        lambda: next(ConditionalSplit(1, 2).split(np.ma.masked_array([[0, 1], [1, 0]], mask=[[0, 1], [0, 0]]))),
+        lambda: EdgeData(MASKED, np.zeros((1, 2), int), np.zeros(1)),
+        lambda: NetworkData(MASKED, np.eye(2), np.eye(3), ("a", "b"), ("c", "d", "e")),
         lambda: kendall_gram(torch.masked.masked_tensor(torch.ones(2, 3), torch.ones(2, 3, dtype=torch.bool))),
     ],
 )

@@ -11,6 +11,7 @@ _ROUNDING = 1e-12  # relative error that squared distances can have
 _MANY_NUMBERS = 2**20  # of features: up to here, adding all is faster than finding out which points have moved
 _FEW_CLUSTERS = 16  # up to which products and tables of all points are faster
 _BLOCK = 2**17  # distances that stay in a processor's cache
+_PRODUCTS = 2**21  # of points and centers at a time: 16 MiB
 
 
 class GramGeometry(Geometry):
@@ -89,12 +90,15 @@ class FeatureGeometry(Geometry):
         return (self.diagonal - 2 * products + centers.square().sum(-1, keepdim=True)).clamp_(min=0)
 
     def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
-        """The nearest centers; of many by blocks of points, since a table of all distances takes longer."""
+        """The nearest centers; on the CPU, and of many, by blocks of points: a table of all distances takes longer."""
         s, c, d = centers.shape
+        m = len(self.features)
+        if c <= _FEW_CLUSTERS and self.features.device.type == "cpu":
+            return self._nearest_of_few(centers, filled)
         if c <= _FEW_CLUSTERS:
             return super().nearest(centers, filled)
         offset = (centers.square().sum(-1) / 2).masked_fill(~filled, math.inf).reshape(-1)
-        flat, (m, _) = centers.reshape(-1, d).mT, self.features.shape
+        flat = centers.reshape(-1, d).mT
         labels, cost = torch.empty((m, s), dtype=torch.int64, device=flat.device), flat.new_empty((m, s))
         rows = max(1, _BLOCK // (s * c))
         for points, own, at in zip(self.features.split(rows), labels.split(rows), cost.split(rows), strict=True):
@@ -108,6 +112,19 @@ class FeatureGeometry(Geometry):
             at.copy_(half.gather(-1, first[..., None])[..., 0])
         cost = (self.diagonal[:, None] + 2 * cost).clamp_(min=0)
         return labels.mT.contiguous(), cost.mT.contiguous()
+
+    def _nearest_of_few(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
+        """One pass over the products of points and centers."""
+        from torchrank.cpu.nearest_centers import nearest_of_products  # numba takes half a second to import
+
+        (s, c, _), m = centers.shape, len(self.features)
+        norms = centers.square().sum(-1).masked_fill(~filled, math.inf)
+        found = torch.empty((s, m), dtype=torch.int64), self.diagonal.new_empty((s, m))
+        step = max(1, _PRODUCTS // (s * c))
+        for first in range(0, m, step):
+            products = centers @ self.features[first : first + step].mT
+            nearest_of_products(products, first, self.diagonal, norms, self.tolerance, found)
+        return found
 
 
 def means(shares: Tensor) -> Tensor:

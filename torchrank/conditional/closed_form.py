@@ -45,7 +45,8 @@ def kron_rls(
 
     Returns:
         Duals ``A`` of shape ``(*lam.shape, ..., m, n)`` with ``K_start A K_end + lam A = F``; differentiable.
-        Predictions for new nodes are ``K_new_start @ A @ K_new_end.T``.
+        Predictions for new nodes are ``K_new_start @ A @ K_new_end.T``; in float32 that loses digits where kernels are
+        singular and ``lam`` is small beside products of their eigenvalues; :meth:`KroneckerEigh.predict` keeps them.
 
     Raises:
         TypeError: dtypes other than float32 and float64, or mixed ones.

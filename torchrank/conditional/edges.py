@@ -91,7 +91,8 @@ def kron_edge_rls(
 
     Warns:
         ConvergenceWarning: ``max_iter`` was not enough, or the method broke down; from the backward pass too, which
-            solves one more such system.
+            solves one more such system. In float32 that is so where ``lam`` is less than some 1e-6 of the largest
+            product of eigenvalues: pass float64.
     """
     start, end = kernel_pair(K_start, K_end)
     check_psd(start, "K_start")
