@@ -80,7 +80,8 @@ def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
     apart, tied = np.empty(4), np.empty(4)  # sums over pairs that the hard ranking orders, and over those that it ties
     for row in range(x.shape[0]):
         known = _in_order(ranks[row], item, low, counts)
-        if not _finite(x[row], item[:known], windows[row], scores):
+        kind = _finite(x[row], item[:known], windows[row], scores)
+        if kind == _UNKNOWN:
             sums[row], of_x[row], of_window[row] = np.nan, np.nan, np.nan
             continue
         inverse = min(1 / windows[row], 1.7976931348623157e308)
@@ -101,7 +102,7 @@ def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
         if of_x.shape[2]:
             of_x[row] = 0
             for k in range(known):
-                if np.isfinite(x[row, item[k]]):  # infinity does not move
+                if kind == _FINITE or np.isfinite(x[row, item[k]]):  # infinity does not move
                     of_x[row, 0, item[k]], of_x[row, 1, item[k]] = 2 * signed[k] * inverse, 4 * squared[k] * inverse
         if moves:
             of_window[row, 0], of_window[row, 1] = -2 * apart[2] * inverse, -4 * (apart[3] + tied[3]) * inverse
@@ -129,18 +130,26 @@ def _in_order(ranks, item, low, start):
 
 @njit(nogil=True, cache=True)
 def _finite(x, item, window, out):
-    """Scores by place, infinite ones as numbers more than a window beyond all others; False where one is NaN."""
-    largest = 0.0
-    for k in range(item.size):
-        out[k] = x[item[k]]
-        if np.isnan(out[k]):
-            return False
-        if np.isfinite(out[k]):
-            largest = max(largest, abs(out[k]))
+    """Scores by place, infinite ones as numbers more than a window beyond all others; and what there is among them."""
+    largest, unknown, infinite = 0.0, 0, 0
+    for k in range(item.size):  # without branches
+        value = x[item[k]]
+        size = abs(value)
+        out[k] = value
+        unknown += value != value
+        infinite += size == np.inf
+        largest = size if largest < size < np.inf else largest
+    if unknown:
+        return _UNKNOWN
+    if not infinite:
+        return _FINITE
     beyond = min(2 * largest + 2 * window, 1.7976931348623157e308)
     for k in range(item.size):
         out[k] = min(max(out[k], -beyond), beyond)
-    return True
+    return _INFINITE
+
+
+_UNKNOWN, _FINITE, _INFINITE = 0, 1, 2  # of scores: some are NaN, all are finite, some are infinite
 
 
 # Unsigned places need no check for negative ones, which would keep the loops from vector instructions. No difference is
