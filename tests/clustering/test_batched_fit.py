@@ -224,6 +224,11 @@ def test_a_checkpoint_needs_a_folder_that_can_be_written(tmp_path):
         kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=tmp_path / "fit.pt")
 
 
+def test_a_checkpoint_is_no_device():
+    with pytest.raises(ValueError, match=rf"checkpoint='{os.devnull}' is no regular file"):
+        kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=os.devnull)
+
+
 def test_a_checkpoint_needs_a_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"the folder .*none is not there; make it"):
         kernel_kmeans().fit(tr.Batches(X, 200), checkpoint=tmp_path / "none" / "fit.pt")

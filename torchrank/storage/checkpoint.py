@@ -32,6 +32,7 @@ class Checkpoint:
         FileNotFoundError: its folder is not there.
         IsADirectoryError: it is a folder.
         PermissionError: its folder may not be written to.
+        ValueError: it is a device, or the like.
     """
 
     def __init__(self, path: Any, plan: dict[str, Any], group: Group = None) -> None:
@@ -43,6 +44,8 @@ class Checkpoint:
             raise FileNotFoundError(f"checkpoint={str(path)!r}: the folder {self.path.parent} is not there; make it")
         if self.path is not None and self.path.is_dir():
             raise IsADirectoryError(f"checkpoint={str(path)!r} is a folder; give the name of a file in it")
+        if self.path is not None and self.path.exists() and not self.path.is_file():
+            raise ValueError(f"checkpoint={str(path)!r} is no regular file, but a device; give another name")
         if self.path is not None and not os.access(self.path.parent, os.W_OK):
             raise PermissionError(f"checkpoint={str(path)!r}: the folder {self.path.parent} may not be written to")
         self.plan = {"torchrank": __version__, "format": _FORMAT, **plan}
