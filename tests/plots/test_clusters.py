@@ -188,3 +188,10 @@ def test_distances_are_refused_and_tests_of_association_taken():
     drawn, same = (plot_gram(K).images[0].get_array() for K in (found, found.statistic))
     np.testing.assert_array_equal(drawn, same)
     plot_gram(torchrank.kendall_gram(np.ones((3, 4))))  # rows that tie all: all of it is 0
+
+
+def test_the_scale_says_what_was_drawn():
+    X = np.random.default_rng(0).normal(size=(5, 8))
+    for given, label in ((torchrank.kendall_gram(X), "kernel"), (torchrank.kendall_test(X), "Kendall's tau")):
+        figure = plot_gram(given).figure
+        assert label in [ax.get_ylabel() for ax in figure.axes] + [ax.get_ylabel() for ax in figure.axes[0].child_axes]

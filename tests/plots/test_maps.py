@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull
 
 import torchrank
 from tests.plots.reading import overlapping
-from torchrank.plots import plot_map, plot_permutohedron
+from torchrank.plots import plot_losses, plot_map, plot_permutohedron
 from torchrank.plots.maps import principal_points
 
 ALL = np.array(list(permutations([1.0, 2, 3, 4])))
@@ -163,3 +163,11 @@ def test_unranked_items_below_and_names_that_begin_alike():
 def test_what_does_not_fit_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_names_that_begin_with_an_underscore_are_in_the_key():
+    K = torchrank.kendall_gram(np.random.default_rng(0).normal(size=(6, 5)))
+    ax = plot_map(K, ["_left", "right", "_left", "middle", "right", "_left"])
+    assert {text.get_text().strip() for text in ax.get_legend().get_texts()} == {"_left", "right", "middle"}
+    ax = plot_losses({"_a": [3.0, 2, 1], "b": [3.0, 1, 1]})
+    assert {"_a", "b"} <= {text.get_text().strip() for text in ax.get_legend().get_texts()}

@@ -9,8 +9,9 @@ import torch
 from scipy import sparse
 
 import torchrank
-from torchrank import datasets
+from torchrank import datasets, estimators
 from torchrank.datasets import RankingData, from_ranking_strings, ranking_data
+from torchrank.ops.memory import explaining_memory
 
 LONG = pd.DataFrame({"user": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [1.0, 2, 3]})
 DAYS = pd.date_range("2020-01-01", periods=2)
@@ -26,7 +27,8 @@ DAYS = pd.date_range("2020-01-01", periods=2)
         (np.array(["A>B>C"]), r"from_ranking_strings\(strings\)"),
         ([{1, 2}, {3}], "sets, which have no order.*from_orders"),
         ({1, 2}, "a set; expected .* which has no order: pass a list"),
-        ({"a": [1, 2], "b": [2, 3]}, r"is a dict; expected .*pandas\.DataFrame"),
+        ({"a": [1, 2], "b": [2, 3]}, r"is a dict; expected .*list\(it\.values\(\)\) or pandas\.DataFrame\.from_dict"),
+        (pd.DataFrame({"userId": [1, 1], "movieId": [3, 4], "rating": [2.0, 3]}), r"ranking_data\(table, user=, item="),
         ([{"a": 1, "b": 2}, {"a": 2}], r"dictionaries: pandas\.DataFrame"),
         (iter([[1, 2]]), r"iterator.*pass list\(it\)"),
         (pd.DataFrame({"a": DAYS, "b": DAYS}), "they are dates"),
@@ -45,8 +47,45 @@ def test_the_reader_that_is_named_takes_it():
     assert ranking_data(LONG, user="user", item="item", score="score").scores.shape == (2, 2)
     assert from_ranking_strings(["A>B>C", "B > A=C"]).scores.shape == (2, 3)
     assert torchrank.kendall_gram(pd.DataFrame({"a": [1, 2], "b": [2, 3]})).shape == (2, 2)
-    days = pd.DataFrame({"a": DAYS, "b": DAYS[::-1]}).astype("int64")
-    np.testing.assert_array_equal(torchrank.kendall_gram(days), [[1, -1], [-1, 1]])
+    days = pd.DataFrame({"a": DAYS, "b": DAYS[::-1], "c": [None, DAYS[1]]})
+    numbers = (days - days.min()) / np.timedelta64(1, "s")
+    np.testing.assert_array_equal(torchrank.kendall_gram(numbers, missing="pairwise"), [[1, -1], [-1, 1]])
+    given = {"ann": {"A": 3, "B": 2}, "bob": {"A": 1, "B": 2}}
+    assert ranking_data(pd.DataFrame.from_dict(given, orient="index"), form="scores").rankers == ("ann", "bob")
+    lists = {"ann": [3, 2], "bob": [1, 2]}
+    np.testing.assert_array_equal(torchrank.kendall_gram(list(lists.values())), [[1, -1], [-1, 1]])
+
+
+def test_rows_without_an_order_are_no_orders():
+    with pytest.raises(TypeError, match="table has a set as row 1, whose order says nothing"):
+        ranking_data([["tea", "milk"], {"tea", "milk"}], form="orders")
+    with pytest.raises(TypeError, match="table has a dict as row 0, whose order says nothing"):
+        ranking_data([{"tea": 1, "milk": 3}], form="orders")
+    with pytest.raises(TypeError, match=r"pairs has a set at 0, .* expected "):
+        datasets.from_comparisons([{"ann", "bob"}])
+
+
+def test_names_of_columns_are_no_letters():
+    frame = pd.DataFrame({name: [1, 2] for name in "abcd"})
+    with pytest.raises(TypeError, match="features='ab' is one name; expected a list of names"):
+        ranking_data(frame, form="scores", features="ab")
+
+
+@pytest.mark.parametrize("read", [torchrank.kendall_gram, lambda table: ranking_data(table, form="scores")])
+def test_a_long_table_of_numbers_is_not_taken_for_scores(read):
+    table = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [1, 2, 1], "rating": [3, 4, 5], "time": [7, 8, 9]})
+    with pytest.raises(TypeError, match="has the columns user_id, item_id, rating, time: a table with a row for each"):
+        read(table)
+    assert read(table.drop(columns="rating")) is not None
+    assert ranking_data(table, form="scores", items=["rating", "time"]).scores.shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("take", "words"), [(torchrank.borda, "'interleaving', 'topk' \\("), (torchrank.kemeny, "'pairwise'")]
+)
+def test_sparse_rankings_are_offered_words_that_are_taken(take, words):
+    with pytest.raises(ValueError, match=f"pass missing=, one of .*{words}"):
+        take(sparse.csr_array(np.eye(3)))
 
 
 def test_a_table_of_numbers_with_a_column_of_words_is_not_called_long():
@@ -85,3 +124,22 @@ def test_what_memory_does_not_hold_names_what_does_without_it():
     X = torch.zeros(10**7, 2)
     with pytest.raises(torch.OutOfMemoryError, match=r"pass out=.*kendall_neighbors and kendall_graph"):
         torchrank.kendall_gram(X)
+    with pytest.raises(torch.OutOfMemoryError, match=r"pass out=.*kendall_neighbors and kendall_graph"):
+        explaining_memory(_without_memory)(torch.zeros(3, 2))
+
+
+def _without_memory(x):
+    raise MemoryError
+
+
+def test_estimators_name_the_reader_too():
+    made = estimators.KernelKMeans(2)
+    for given, remedy in (
+        (["A>B>C", "B>A>C"], "from_ranking_strings"),
+        ([{"a": 1}, {"a": 2}], "dictionaries"),
+        ({"a": [1, 2]}, "from_dict"),
+        ([[datetime.date(2020, 1, 1)] * 2], "dates"),
+        (LONG, "user=, item=, score="),
+    ):
+        with pytest.raises(TypeError, match=rf"^X .*{remedy}"):
+            made.fit(given)

@@ -1,6 +1,6 @@
 """Comparisons of two items each become rankings of two, tied where neither won."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,12 @@ def _columns(pairs: Any) -> tuple[list[Any], list[Any], list[Any] | None]:
     rows = (
         pairs.tolist() if hasattr(pairs, "tolist") else pairs.to_numpy().tolist() if hasattr(pairs, "iloc") else pairs
     )
+    for number, row in enumerate(rows):
+        if isinstance(row, (Set, Mapping)):
+            kind = type(row).__name__
+            raise TypeError(
+                f"pairs has a {kind} at {number}, of which the order says nothing; expected (winner, loser)"
+            )
     won: list[tuple[Any, ...]] = [
         row if type(row) is tuple else (row,) if isinstance(row, str) else tuple(row) for row in rows
     ]

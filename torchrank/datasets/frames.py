@@ -11,6 +11,7 @@ from torchrank.datasets.data import features_of
 from torchrank.datasets.matrices import without, without_gaps
 from torchrank.datasets.names import is_absent
 from torchrank.rankings.arrays import as_array
+from torchrank.rankings.names import refuse_one_name
 
 
 def are_names(features: Any) -> bool:
@@ -54,6 +55,7 @@ def names_in(frame: Any, names: Sequence[Any]) -> np.ndarray:
 
 def known_in(frame: Any, weights: Any, rankers: Any, features: Any) -> tuple[list[str], dict[str, Any]]:
     """Names of the columns that are no items, and what is in them: weights, rankers and features."""
+    refuse_one_name(features, "features")
     named = are_names(features)
     taken = [name for name in (weights, rankers) if isinstance(name, str)] + (list(features) if named else [])
     check_columns(frame, taken)

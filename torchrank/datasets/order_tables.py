@@ -1,6 +1,6 @@
 """Tables with a column for each place become scores."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,11 @@ def scores_of_orders(table: Any, items: Any, marks: tuple[Any, ...], gaps: str) 
     """
     table = table.tolist() if hasattr(table, "tolist") else table
     for number, row in enumerate(table):
+        if isinstance(row, (Set, Mapping)):
+            raise TypeError(
+                f"table has a {type(row).__name__} as row {number}, whose order says nothing; expected a list of "
+                "items, the most preferred first"
+            )
         if isinstance(row, str) or not isinstance(row, Iterable):
             raise TypeError(
                 f"table has {row!r} as row {number}; expected a list of items, the most preferred first "

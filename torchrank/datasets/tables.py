@@ -14,6 +14,7 @@ from torchrank.datasets.matrices import scores_of
 from torchrank.datasets.order_tables import scores_of_orders
 from torchrank.datasets.ranking_strings import from_ranking_strings, unmarked
 from torchrank.rankings.arrays import refuse_masks
+from torchrank.rankings.forms import refuse_long_table
 from torchrank.rankings.names import check_same_rows, refuse_one_name
 from torchrank.rankings.validate import as_marks
 
@@ -105,6 +106,8 @@ def ranking_data(
     rest = [name for name in table.columns if name not in taken]
     if layout == "orders":
         return _data(names_in(table, rest), layout, items, marks, gaps, **about)
+    if items is None:
+        refuse_long_table(table, "table")
     rest = rest if items is None else list(items)
     check_columns(table, rest)
     return _data(numbers_of(table, rest), layout, rest, marks, gaps, **about)

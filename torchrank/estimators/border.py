@@ -9,6 +9,7 @@ from torch import nn
 
 from torchrank.estimators.data_sets import NamedTable, check_columns, check_names, refuse_data_set, scores_of, target_of
 from torchrank.rankings.arrays import as_array, as_tensor, is_sparse_matrix, refuse_masks, to_numpy
+from torchrank.rankings.forms import reader_of, refuse_long_table
 from torchrank.rankings.names import columns_of
 from torchrank.rankings.partial_orders import PartialOrders
 
@@ -51,8 +52,13 @@ def check_scores(
 
     Raises:
         ValueError: what ``validate_data`` refuses, fewer than two items, NaN, and integers beyond 2^53 beside NaN.
+        TypeError: dictionaries, sets, dates, ballots and the like; the message names what reads them.
     """
     X, targets = scores_of(X), tuple(target_of(X, y) for y in targets)
+    if not isinstance(X, np.ndarray):  # of which scikit-learn says what it expects
+        refuse_long_table(X, "X")
+        if reader := reader_of(X):
+            raise TypeError(f"X is {type(X).__name__}, and no matrix of numbers{reader}")
     options |= {"ensure_all_finite": "allow-nan", "ensure_min_features": 2 if reset else 1}
     checked = _validated(estimator, X, targets, RANK, reset, options)
     scores = np.asarray(checked[0] if targets else checked)

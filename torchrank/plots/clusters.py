@@ -54,6 +54,7 @@ def plot_gram(
         ValueError: not a square matrix, one of distances, no rows, another number of labels or names, an unknown order,
             or with "leaves" a matrix that is not finite.
     """
+    values = "Kendall's tau" if hasattr(K, "statistic") else "kernel"
     K = getattr(K, "statistic", K)
     gram = as_square(K)
     m = len(gram)
@@ -94,7 +95,7 @@ def plot_gram(
         ax.axhline(end - 0.5, color="black" if signed else "white", linewidth=1)
         ax.axvline(end - 0.5, color="black" if signed else "white", linewidth=1)
     beyond = bool(np.nanmax(cells, initial=-np.inf) > high)
-    _color_bar(ax, image, "max" if beyond else "neither")
+    _color_bar(ax, image, values, "max" if beyond else "neither")
     if trees:
         _draw_trees(ax, trees, ends)
     if labels is None and words is None:
@@ -132,12 +133,12 @@ def _cluster_ticks(ax: "Axes", middles: np.ndarray, groups: Groups, *, beside: b
     return places, names
 
 
-def _color_bar(ax: "Axes", image: Any, extend: str) -> None:
+def _color_bar(ax: "Axes", image: Any, label: str, extend: str) -> None:
     """Beside the matrix and as high; where the figure makes no room, in a part of the axes'."""
     if ax.figure.get_layout_engine() is None:
-        ax.figure.colorbar(image, ax=ax, label="kernel", extend=extend)
+        ax.figure.colorbar(image, ax=ax, label=label, extend=extend)
     else:
-        ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.05, 1.0)), label="kernel", extend=extend)
+        ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.05, 1.0)), label=label, extend=extend)
 
 
 class Tree(NamedTuple):

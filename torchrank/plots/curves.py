@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchrank.plots.axes import PALETTE, as_array, axes_or_new, style
-from torchrank.plots.text import Ticks, fit_label, legend_beside, shortened, write_ticks
+from torchrank.plots.text import Ticks, fit_label, key_word, legend_beside, shortened, write_ticks
 from torchrank.rankings.isolation import isolated
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def plot_curves(
         color, marker = style(number)
         every = -(-len(settings) // 25)  # more markers would hide the line
         line = {"color": color, "marker": marker, "markersize": 4, "markevery": every, "linestyle": dashes(number)}
-        ax.plot(settings[order], mean[order], label=name, **line)
+        ax.plot(settings[order], mean[order], label=key_word(name), **line)
         if error is not None:
             low, high = (mean - error)[order], (mean + error)[order]
             ax.fill_between(settings[order], low, high, color=color, alpha=0.2, linewidth=0)

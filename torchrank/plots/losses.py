@@ -7,7 +7,7 @@ import numpy as np
 
 from torchrank.plots.axes import as_array, axes_or_new, style
 from torchrank.plots.curves import dashes
-from torchrank.plots.text import fit_label, legend_beside
+from torchrank.plots.text import fit_label, key_word, legend_beside
 from torchrank.rankings.isolation import isolated
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def plot_losses(fits: Any, *, ylabel: str = "objective", log: bool = False, ax: 
         shown = np.abs(values - values[-1])[:-1] if log else values
         shown = np.where(shown > 0, shown, np.nan) if log else shown
         steps = np.arange(1, len(shown) + 1)
-        ax.plot(steps, shown, color=color, linestyle=dashes(number), label=name)
+        ax.plot(steps, shown, color=color, linestyle=dashes(number), label=key_word(name))
         if converged is not None and len(shown):
             last = np.flatnonzero(np.isfinite(shown))[-1:]  # none of values that are all the last one
             ax.plot(steps[last], shown[last], color=color, **_END[converged])

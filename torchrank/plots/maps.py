@@ -8,7 +8,7 @@ from scipy.sparse.linalg import eigsh
 
 from torchrank.plots.axes import as_groups, as_square, axes_or_new, style
 from torchrank.plots.placing import write_names
-from torchrank.plots.text import as_names, lay_out, legend_beside
+from torchrank.plots.text import as_names, key_word, lay_out, legend_beside
 from torchrank.rankings.arrays import from_array
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_weights
@@ -146,5 +146,5 @@ def scatter_groups(
             edgecolors="black",
             linewidths=line,
             alpha=0.85,
-            label=names[code],
+            label=key_word(names[code]),
         )

@@ -10,7 +10,7 @@ from torchrank.distributions import MallowsFit, PlackettLuceFit
 from torchrank.label_ranking.mm_pl import MMPL
 from torchrank.mixtures.mallows import MallowsMixture
 from torchrank.plots.axes import as_array, axes_or_new, style
-from torchrank.plots.text import Ticks, as_names, legend_beside, write_ticks
+from torchrank.plots.text import Ticks, as_names, key_word, legend_beside, write_ticks
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_finite
 
@@ -161,5 +161,13 @@ def _draw(
         )
     for own, face in ((certain, color), (~certain, "white")):
         if own.any():
-            shown = name if own[0] == certain[0] else None
-            ax.plot(values[own], height[own], marker, color=color, markerfacecolor=face, markersize=5, label=shown)
+            shown = key_word(name) if own[0] == certain[0] else None
+            ax.plot(
+                values[own],
+                height[own],
+                marker,
+                color=color,
+                markerfacecolor=face,
+                markersize=5,
+                label=shown,
+            )

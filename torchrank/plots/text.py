@@ -130,6 +130,11 @@ def _fitting(axis: Any, unit: float, wished: float, share: float = 1.0) -> _Fit:
     return _Fit(apart, letters, size, letters * size + 2)
 
 
+def key_word(name: str) -> str:
+    """A name as a key shows it: matplotlib leaves out what begins with an underscore."""
+    return f" {name}" if name.startswith("_") else name
+
+
 def legend_beside(ax: "Axes", *more: Any) -> None:
     """Put the legend where it hides nothing: beside the axes, or where there is no room, below them.
 

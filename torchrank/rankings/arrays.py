@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.rankings.forms import reader_of
+from torchrank.rankings.forms import reader_of, refuse_long_table
 from torchrank.rankings.names import check_same_items, columns_of, index_of
 
 Matrix: TypeAlias = Any  # within: what came in decides what goes out, as torchrank.typing says to callers
@@ -105,6 +105,7 @@ def as_tensor(
     if not isinstance(values, Tensor):
         if isinstance(values, (Mapping, Set, Iterator)):
             raise TypeError(f"{name} is a {type(values).__name__}; expected {expected}{reader_of(values)}")
+        refuse_long_table(values, name)
         array = as_array(values, name, expected)
         try:
             tensor = from_array(array, name, expected, ordinal=ordinal, apart=apart)
@@ -148,7 +149,10 @@ def as_array(values: Any, name: str, expected: str = _NUMBERS) -> Any:
             f"{name} are partial orders, which only fit_mallows and the module MallowsMixture take; expected {expected}"
         )
     if is_sparse_matrix(values):
-        raise TypeError(f"{name} is a sparse matrix of SciPy; pass {name}.toarray(), in which what is not stored is 0")
+        raise TypeError(
+            f"{name} is a sparse matrix of SciPy; pass {name}.toarray(), in which what is not stored is 0: put NaN there "
+            "if it is unranked"
+        )
     try:
         array = np.asarray(values)
         if array.dtype == np.float64 and not isinstance(values, (np.ndarray, np.generic)) and _may_be_rounded(array):

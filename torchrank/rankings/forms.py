@@ -13,7 +13,7 @@ _MOST_SEEN = 20  # entries that tell what the others are
 def reader_of(values: Any) -> str:
     """What to do with values that are no matrix of numbers, as the end of a message; empty where nothing is known."""
     if isinstance(values, Mapping):
-        return "; it is a dictionary: pandas.DataFrame(it) makes columns of its lists, and ranking_data reads them"
+        return "; it is a dictionary: pass list(it.values()) or pandas.DataFrame.from_dict(it, orient='index')"
     if isinstance(values, Set):
         return "; it is a set, which has no order: pass a list"
     if isinstance(values, Iterator):
@@ -31,8 +31,29 @@ def reader_of(values: Any) -> str:
     if any(_is_ballot(entry) for entry in first):
         return "; strings such as A>B=C are read by torchrank.datasets.from_ranking_strings(strings)"
     if _has_dates(values, first):
-        return "; they are dates: rank by them as numbers, .astype('int64'), and NaN where there is none"
+        return (
+            "; they are dates or times: pass numbers, as (dates - dates.min()) / numpy.timedelta64(1, 's') gives them "
+            "for arrays and columns of datetime64, NaN where there is none"
+        )
     return ""
+
+
+def refuse_long_table(table: Any, name: str) -> None:
+    """Raise ``TypeError`` for a data frame whose columns are named as those of a table with a row for each score."""
+    columns = getattr(table, "columns", None) if hasattr(table, "iloc") else None
+    if columns is None or not 3 <= len(columns) <= 4:
+        return
+    words = {re.sub(r"[^a-z]", "", str(column).lower()).removesuffix("id") for column in columns}
+    if words & _WHO and words & _WHAT and words & _HOW:
+        raise TypeError(
+            f"{name} has the columns {', '.join(map(str, columns))}: a table with a row for each score, which "
+            f"{_READER}(table, user=, item=, score=) reads; if these are items, pass {name}.to_numpy()"
+        )
+
+
+_WHO = {"user", "rater", "reviewer", "customer", "userno", "usr"}
+_WHAT = {"item", "movie", "product", "book", "artist", "song", "track", "business"}
+_HOW = {"rating", "score", "stars", "value", "preference"}
 
 
 def _is_long(table: Any, columns: Any) -> bool:

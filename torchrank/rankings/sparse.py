@@ -195,7 +195,7 @@ class SparseRankings(Prepared[Kind]):
         """The same rankings with another word for unranked items; None leaves the one they have."""
         if missing is not None:
             meaning = _meaning_of(missing, len(self), word, self.starts.device, legal)
-            return replace(self, meaning=meaning)._checked(name)
+            return replace(self, meaning=meaning)._checked(name, legal)
         if self.missing not in legal:
             raise ValueError(
                 f"{name} was ranked with missing={self.missing!r}; pass {word}=, one of {', '.join(map(repr, legal))}"
@@ -252,15 +252,16 @@ class SparseRankings(Prepared[Kind]):
         group = self.starts[self.rows] + self.ranks
         return torch.bincount(group, minlength=len(self.items)), group
 
-    def _checked(self, name: str) -> SparseRankings[Kind]:
+    def _checked(self, name: str, legal: tuple[str, ...] = MISSING) -> SparseRankings[Kind]:
         """The same; ``ValueError`` where unranked items are refused and there are some."""
         short = (self.lengths < self.n_items).nonzero()
         if self.missing == "raise" and len(short):
             row = int(short[0])
+            words = ", ".join(repr(word) for word in MISSING[1:] if word in legal)
             raise ValueError(
                 f"{name} leaves items of row {row} unranked: {int(self.lengths[row])} of {self.n_items} are ranked; "
-                f"pass missing=, one of {', '.join(map(repr, MISSING[1:]))} (what a sparse matrix does not store is "
-                "unranked; if it is 0, pass a dense one)"
+                f"pass missing=, one of {words} (what a sparse matrix does not store is unranked; if it is 0, pass a "
+                "dense one)"
             )
         return self
 
