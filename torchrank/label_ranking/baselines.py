@@ -17,7 +17,7 @@ from torchrank.label_ranking.rank_clusters import ebms, k_o_means, most_frequent
 from torchrank.label_ranking.rank_tree import LOOKAHEAD, Growth, RankTree, closed_form, tree_with_centers
 from torchrank.label_ranking.rankings import untied_label_ranks
 from torchrank.label_ranking.training import TrainingRows
-from torchrank.rankings.derivatives import without_gradient
+from torchrank.rankings.derivatives import given_scores, without_gradient
 from torchrank.rankings.features import check_distances, check_finite_features, check_n_features
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import total_scores
@@ -76,7 +76,7 @@ def one_rank(X: Tensor, Y: Tensor) -> FeatureClusters:
     """
     rows = TrainingRows.on_cpu(X, Y)
     center = total_scores(rows.votes.sum(0, keepdim=True))
-    center = without_gradient(center, Y, what="central rankings are")
+    center = without_gradient(center, given_scores(Y), what="central rankings are")
     loss = rows.loss(torch.zeros(len(X), dtype=torch.int64), center)
     return FeatureClusters(X.mean(0, keepdim=True), center.to(X.device), closed_form(loss))
 
@@ -128,7 +128,7 @@ def kmeans_then_rank(
         for k in cells.labels.unique().tolist():
             fit = fit_plackett_luce(Y[cells.labels == k], missing="interleaving", prior=_PRIOR)
             scores[k] = torch.as_tensor(fit.logits)
-    centers = without_gradient(total_scores(scores).to(X.device), Y, what="central rankings are")
+    centers = without_gradient(total_scores(scores).to(X.device), given_scores(Y), what="central rankings are")
     return FeatureClusters(cells.centers, centers, cells.evidence)
 
 

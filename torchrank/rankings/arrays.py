@@ -150,8 +150,8 @@ def as_array(values: Any, name: str, expected: str = _NUMBERS) -> Any:
         )
     if is_sparse_matrix(values):
         raise TypeError(
-            f"{name} is a sparse matrix of SciPy; pass {name}.toarray(), in which what is not stored is 0: put NaN there "
-            "if it is unranked"
+            f"{name} is a sparse matrix of SciPy; pass {name}.toarray(), in which what is not stored is 0, and put NaN "
+            "there if it is unranked"
         )
     try:
         array = np.asarray(values)

@@ -70,9 +70,14 @@ def not_followed(result: Tensor, *inputs: Any, by: str, why: str = "searches") -
 
 def of_rows(result: Tensor, X: Any, *, by: str) -> Tensor:
     """``result`` of a model; ``RuntimeError`` where a derivative in the rows ``X`` that it was given is asked for."""
-    given = X if isinstance(X, Tensor) else getattr(X, "scores", None)
     message = f"{by} has no derivative in the rows that it is given, only in its parameters: detach them (X.detach())"
-    return _refusing(result, [given if isinstance(given, Tensor) else None], message)
+    return _refusing(result, [given_scores(X)], message)
+
+
+def given_scores(X: Any) -> Tensor | None:
+    """The scores in which a derivative may be asked for, of scores or of prepared rankings."""
+    given = X if isinstance(X, Tensor) else getattr(X, "scores", None)
+    return given if isinstance(given, Tensor) else None
 
 
 def once_compiled(result: Tensor, *inputs: Tensor | None, what: str) -> Tensor:
