@@ -55,7 +55,7 @@ def check_scores(
         TypeError: dictionaries, sets, dates, ballots and the like; the message names what reads them.
     """
     X, targets = scores_of(X), tuple(target_of(X, y) for y in targets)
-    if not isinstance(X, np.ndarray):  # of which scikit-learn says what it expects
+    if not isinstance(X, np.ndarray) and not is_sparse_matrix(X):  # of which scikit-learn has its own words
         refuse_long_table(X, "X")
         if reader := reader_of(X):
             raise TypeError(f"X is {type(X).__name__}, and no matrix of numbers{reader}")
