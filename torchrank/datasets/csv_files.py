@@ -15,6 +15,7 @@ from torchrank.datasets.numbers import without_fractions
 from torchrank.datasets.ranking_strings import from_ranking_strings, unmarked
 from torchrank.datasets.tables import ranking_data
 from torchrank.rankings.validate import as_marks
+from torchrank.typing import Gaps, TableForm
 
 _NOT_A_NUMBER = (
     "; unranked= takes one that means not ranked, weights=, rankers= and features= name the columns that are not items"
@@ -26,7 +27,7 @@ _NOT_KNOWN = "NA"  # how R writes that there is nothing
 def read_rankings(
     path: str | Path,
     *,
-    form: str | None = None,
+    form: TableForm | None = None,
     items: Sequence[str] | None = None,
     unranked: float | str | Sequence[float | str] | None = None,
     weights: str | None = None,
@@ -37,7 +38,7 @@ def read_rankings(
     score: str | None = None,
     time: str | None = None,
     ballot: str | None = None,
-    gaps: str = "raise",
+    gaps: Gaps = "raise",
     sparse: bool = False,
     delimiter: str = ",",
     decimal: str = ".",

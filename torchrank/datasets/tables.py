@@ -17,13 +17,14 @@ from torchrank.rankings.arrays import refuse_masks
 from torchrank.rankings.forms import refuse_long_table
 from torchrank.rankings.names import check_same_rows, refuse_one_name
 from torchrank.rankings.validate import as_marks
+from torchrank.typing import Gaps, TableForm
 
 
 @shares_arguments(ARGUMENTS)
 def ranking_data(
     table: Any,
     *,
-    form: str | None = None,
+    form: TableForm | None = None,
     items: Sequence[Any] | None = None,
     unranked: float | str | Sequence[float | str] | None = None,
     weights: str | Sequence[float] | np.ndarray | None = None,
@@ -34,7 +35,7 @@ def ranking_data(
     score: str | None = None,
     time: str | None = None,
     ballot: str | None = None,
-    gaps: str = "raise",
+    gaps: Gaps = "raise",
     sparse: bool = False,
     **about: Any,
 ) -> RankingData:

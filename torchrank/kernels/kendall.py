@@ -55,10 +55,27 @@ def kendall_gram(
     progress: bool = False,
 ) -> Array: ...
 @overload
-def kendall_gram(X: Scores, Y: Scores | None = None, *, out: Any, **options: Any) -> Any: ...
+def kendall_gram(
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    out: Any,
+    variant: Variant | None = None,
+    missing: Missing = None,
+    missing_y: Missing = None,
+    min_common: int | None = None,
+    fill_value: float = math.nan,
+    shrink: float = 0.0,
+    method: PairMethod = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+    block: int | None = None,
+    resume: bool = False,
+    group: Group = None,
+) -> Any: ...
 @isolated
 @shares_arguments(ARGUMENTS, OF_PROCESSES)
-def kendall_gram(  # pyright: ignore[reportInconsistentOverload] - options are not listed a third time, for out
+def kendall_gram(
     X: Scores,
     Y: Scores | None = None,
     *,
@@ -149,10 +166,27 @@ def kendall_distance(
     progress: bool = False,
 ) -> Array: ...
 @overload
-def kendall_distance(X: Scores, Y: Scores | None = None, *, out: Any, **options: Any) -> Any: ...
+def kendall_distance(
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    out: Any,
+    tie_penalty: float = 0.25,
+    normalize: bool = False,
+    missing: Missing = None,
+    missing_y: Missing = None,
+    min_common: int | None = None,
+    fill_value: float = math.nan,
+    method: PairMethod = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+    block: int | None = None,
+    resume: bool = False,
+    group: Group = None,
+) -> Any: ...
 @isolated
 @shares_arguments(ARGUMENTS, OF_PROCESSES)
-def kendall_distance(  # pyright: ignore[reportInconsistentOverload] - options are not listed a third time, for out
+def kendall_distance(
     X: Scores,
     Y: Scores | None = None,
     *,

@@ -41,10 +41,26 @@ def mallows_gram(
     progress: bool = False,
 ) -> Array: ...
 @overload
-def mallows_gram(X: Scores, Y: Scores | None = None, *, out: Any, **options: Any) -> Any: ...
+def mallows_gram(
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    out: Any,
+    lam: float | Tensor = 1.0,
+    tie_penalty: float = 0.25,
+    normalize: bool = False,
+    missing: Missing = None,
+    missing_y: Missing = None,
+    method: PairMethod = "auto",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+    block: int | None = None,
+    resume: bool = False,
+    group: Group = None,
+) -> Any: ...
 @isolated
 @shares_arguments(ARGUMENTS, OF_PROCESSES)
-def mallows_gram(  # pyright: ignore[reportInconsistentOverload] - options are not listed a third time, for out
+def mallows_gram(
     X: Scores,
     Y: Scores | None = None,
     *,

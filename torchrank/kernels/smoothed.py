@@ -50,10 +50,23 @@ def smoothed_kendall_gram(
     progress: bool = False,
 ) -> Array: ...
 @overload
-def smoothed_kendall_gram(X: Scores, Y: Scores | None = None, *, out: Any, **options: Any) -> Any: ...
+def smoothed_kendall_gram(
+    X: Scores,
+    Y: Scores | None = None,
+    *,
+    out: Any,
+    window: float | Tensor,
+    noise: Noise = "uniform",
+    method: SmoothedMethod = "exact",
+    workspace: int = WORKSPACE,
+    progress: bool = False,
+    block: int | None = None,
+    resume: bool = False,
+    group: Group = None,
+) -> Any: ...
 @isolated
 @shares_arguments(ARGUMENTS, OF_PROCESSES)
-def smoothed_kendall_gram(  # pyright: ignore[reportInconsistentOverload] - options are not listed a third time, for out
+def smoothed_kendall_gram(
     X: Scores,
     Y: Scores | None = None,
     *,

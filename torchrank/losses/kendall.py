@@ -19,7 +19,7 @@ from torchrank.ops.units import in_unit
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.noises import NOISES
 from torchrank.rankings.validate import Scores, check_choice
-from torchrank.typing import Array, LossScheme, Noise, Reduction, Values, Variant
+from torchrank.typing import Array, ItemWeights, LossScheme, Noise, Reduction, Values, Variant
 
 
 @isolated
@@ -31,7 +31,7 @@ def kendall_loss(
     window: float | Tensor,
     noise: Noise = "uniform",
     variant: Variant = "b",
-    weights: Any = None,
+    weights: Values | ItemWeights | None = None,
     pairs: Values | None = None,
     scheme: LossScheme = "sum",
     mask: Any = None,

@@ -11,6 +11,7 @@ from torchrank.rankings.arrays import from_array
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import index_of
 from torchrank.rankings.validate import as_weights, check_choice
+from torchrank.typing import LeafOrder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,7 @@ def plot_gram(
     labels: Any = None,
     *,
     names: "Sequence[str] | None" = None,
-    order: str = "given",
+    order: LeafOrder = "given",
     rows: str = "rankings",
     ax: "Axes | None" = None,
 ) -> "Axes":

@@ -17,6 +17,12 @@ tr.kendall_gram(array, missing="top")  # fault
 tr.kendall_gram(array, missing=["topk", "pairwise"])  # fault
 tr.kendall_gram(array, method="fast")  # fault
 tr.kendall_gram(array, varaint="a")  # fault
+tr.kendall_gram(array, out="a.npy", variant="c")  # fault
+tr.kendall_gram(array, out="a.npy", varaint="a")  # fault
+tr.kendall_distance(array, out="a.npy", method="fast")  # fault
+tr.mallows_gram(array, out="a.npy", lamda=2.0)  # fault
+tr.smoothed_kendall_gram(array, out="a.npy")  # fault
+tr.kendall_loss(tensor, tensor, window=1.0, weights="hyper")  # fault
 tr.kendall_gram(array, tensor)  # fault
 wrong_array: np.ndarray = tr.kendall_gram(tensor)  # fault
 wrong_tensor: torch.Tensor = tr.borda(array)  # fault
