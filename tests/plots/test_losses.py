@@ -65,3 +65,9 @@ def test_distances_from_the_last_value_on_a_logarithmic_axis():
 def test_what_does_not_fit_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_single_value_is_a_point():
+    for values in ([0.7], [np.nan, 0.7]):
+        assert plot_losses(values).lines[0].get_marker() == "."
+    assert plot_losses([2.0, 0.7]).lines[0].get_marker() == "None"

@@ -65,6 +65,12 @@ def test_rows_without_an_order_are_no_orders():
         datasets.from_comparisons([{"ann", "bob"}])
 
 
+@pytest.mark.parametrize("name", ["city.soi", "city.toc.gz"])
+def test_files_of_preflib_are_read_by_another_function(name):
+    with pytest.raises(ValueError, match=rf"{name} has the name of a file of PrefLib, .*read_preflib"):
+        datasets.read_rankings(name, form="orders")
+
+
 def test_names_of_columns_are_no_letters():
     frame = pd.DataFrame({name: [1, 2] for name in "abcd"})
     with pytest.raises(TypeError, match="features='ab' is one name; expected a list of names"):

@@ -100,7 +100,8 @@ def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
             _plain_row(low[:known], scores, inverse, signed, squared, unused, apart, tied, moves)
         sums[row, 0], sums[row, 1] = apart[0], apart[1] + tied[1]
         if of_x.shape[2]:
-            of_x[row] = 0
+            if known < n or kind != _FINITE:  # else all are written
+                of_x[row] = 0
             for k in range(known):
                 if kind == _FINITE or np.isfinite(x[row, item[k]]):  # infinity does not move
                     of_x[row, 0, item[k]], of_x[row, 1, item[k]] = 2 * signed[k] * inverse, 4 * squared[k] * inverse

@@ -69,7 +69,18 @@ def _count_rows(bits, floating, ranks, strict, keys):
 
 @njit(nogil=True, cache=True)
 def _count_below(keys, below):
-    for k in range(keys.size):
+    """How many keys each is above: four at a time, so that keys are read a quarter as often."""
+    whole = keys.size // 4 * 4
+    for k in range(0, whole, 4):
+        key0, key1, key2, key3 = keys[k], keys[k + 1], keys[k + 2], keys[k + 3]
+        smaller0, smaller1, smaller2, smaller3 = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
+        for j in range(keys.size):
+            smaller0 += np.int32(keys[j] < key0)
+            smaller1 += np.int32(keys[j] < key1)
+            smaller2 += np.int32(keys[j] < key2)
+            smaller3 += np.int32(keys[j] < key3)
+        below[k], below[k + 1], below[k + 2], below[k + 3] = smaller0, smaller1, smaller2, smaller3
+    for k in range(whole, keys.size):
         key, smaller = keys[k], np.int32(0)
         for j in range(keys.size):
             smaller += np.int32(keys[j] < key)
@@ -100,20 +111,24 @@ def _ordered_keys(bits, floating, keys, items, ranks):
     """Unsigned numbers in the order of the scores, and the items they belong to; NaN gets rank -1 and no key."""
     sign = np.int64(-1) << np.int64(8 * bits.itemsize - 1)
     infinity = np.int64(0x7FF0 << 48) if bits.itemsize == 8 else np.int64(0x7F80 << 16)
-    ranked = 0
-    for item in range(bits.size):
+    unranked = 0
+    for item in range(bits.size):  # without branches
         b = np.int64(bits[item])
         if floating:
-            if (b & ~sign) > infinity:
-                ranks[item] = -1
-                continue
-            if b == sign:
-                b = np.int64(0)  # -0.0 equals 0.0
-            if b < 0:
-                b = ~b ^ sign  # larger bits of negative numbers are smaller numbers
-        keys[ranked] = _u(b ^ sign)  # of which 32 bits are kept where there are as many
-        items[ranked] = item
-        ranked += 1
+            unranked += (b & ~sign) > infinity
+            b = np.int64(0) if b == sign else b  # -0.0 equals 0.0
+            b = ~b ^ sign if b < 0 else b  # larger bits of negative numbers are smaller numbers
+        keys[item] = _u(b ^ sign)  # of which 32 bits are kept where there are as many
+        items[item] = item
+    if unranked == 0:
+        return bits.size
+    ranked = 0
+    for item in range(bits.size):
+        if (np.int64(bits[item]) & ~sign) > infinity:
+            ranks[item] = -1
+        else:
+            keys[ranked], items[ranked] = keys[item], item
+            ranked += 1
     return ranked
 
 

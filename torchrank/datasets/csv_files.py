@@ -1,5 +1,6 @@
 """Rankings and comparisons in CSV files."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from torchrank.typing import Gaps, TableForm
 _NOT_A_NUMBER = (
     "; unranked= takes one that means not ranked, weights=, rankers= and features= name the columns that are not items"
 )
+_PREFLIB = re.compile(r"\.(soc|soi|toc|toi)(\.gz)?$")
 _NOT_KNOWN = "NA"  # how R writes that there is nothing
 
 
@@ -80,8 +82,8 @@ def read_rankings(
         FileNotFoundError: there is no such file.
         ValueError: ``form`` unknown, columns that do not exist or have no name, no rows, rows of different lengths,
             fields that are not numbers or too long, another encoding, one column that another delimiter seems to
-            divide, a file that was cut off, an address in place of a path, what :func:`ranking_data` refuses; the line
-            is named.
+            divide, a file that was cut off or one of PrefLib, an address in place of a path, what
+            :func:`ranking_data` refuses; the line is named.
         TypeError: none of ``form``, ``user`` and ``ballot``; ``weights`` or ``rankers`` that are no name of a column,
             ``features`` or ``items`` that is a text.
 
@@ -98,6 +100,8 @@ def read_rankings(
         >>> data.scores.tolist()
         [[3.0, 1.0, 2.0], [2.0, nan, 3.0]]
     """
+    if _PREFLIB.search(str(path)):
+        raise ValueError(f"{path} has the name of a file of PrefLib, which torchrank.datasets.read_preflib reads")
     long = Long(user, item, score, time)
     layout, marks = layout_of(form, ballot, long, gaps, sparse), as_marks(unranked)
     _check_words({"weights": weights, "rankers": rankers, "ballot": ballot, **long._asdict()}, items, features)

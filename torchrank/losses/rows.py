@@ -91,7 +91,7 @@ def as_rows(prediction: Scores, target: Scores, mask: Any) -> Rows:
     counted = None if mask is None else as_mask(mask, scores)
     ranks = rankings.ranks if counted is None else torch.where(counted, rankings.ranks, -1)
     dtype, origin = count_dtype(scores, origin), origin.joint(rankings.origin, "prediction", "target")
-    exact = exact_differences(scores, "prediction", ranks >= 0)
+    exact = scores if scores.is_floating_point() else exact_differences(scores, "prediction", ranks >= 0)
     return Rows(flat(exact), flat_ranks(ranks), scores.shape, dtype, origin, rankings.scores)
 
 

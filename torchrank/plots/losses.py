@@ -50,7 +50,8 @@ def plot_losses(fits: Any, *, ylabel: str = "objective", log: bool = False, ax: 
         shown = np.abs(values - values[-1])[:-1] if log else values
         shown = np.where(shown > 0, shown, np.nan) if log else shown
         steps = np.arange(1, len(shown) + 1)
-        ax.plot(steps, shown, color=color, linestyle=dashes(number), label=key_word(name))
+        alone = "." if np.isfinite(shown).sum() == 1 else "None"  # which no line shows
+        ax.plot(steps, shown, marker=alone, color=color, linestyle=dashes(number), label=key_word(name))
         if converged is not None and len(shown):
             last = np.flatnonzero(np.isfinite(shown))[-1:]  # none of values that are all the last one
             ax.plot(steps[last], shown[last], color=color, **_END[converged])
