@@ -85,7 +85,7 @@ def _into_file(
         form_of(path).check()
         stream = prepare()
         plan = plan_of(stream) | {"dtype": _numpy_dtype(stream.dtype, path).str}
-    refuse_different(plan | {"resume": bool(resume), "out": str(path)}, group)
+    refuse_different(plan | {"resume": bool(resume)}, group)
     parts = stream.parts()
     folder = _folder(path, plan, parts, resume=bool(resume), group=group)
     try:
