@@ -66,9 +66,10 @@ def test_rows_without_an_order_are_no_orders():
 
 
 @pytest.mark.parametrize("name", ["city.soi", "city.toc.gz"])
-def test_files_of_preflib_are_read_by_another_function(name):
+def test_files_of_preflib_are_read_by_another_function(name, tmp_path):
+    (tmp_path / name).write_text("# FILE NAME: city")
     with pytest.raises(ValueError, match=rf"{name} has the name of a file of PrefLib, .*read_preflib"):
-        datasets.read_rankings(name, form="orders")
+        datasets.read_rankings(tmp_path / name, form="orders")
 
 
 def test_names_of_columns_are_no_letters():

@@ -100,7 +100,7 @@ def read_rankings(
         >>> data.scores.tolist()
         [[3.0, 1.0, 2.0], [2.0, nan, 3.0]]
     """
-    if _PREFLIB.search(str(path)):
+    if _PREFLIB.search(str(path)) and Path(path).is_file():
         raise ValueError(f"{path} has the name of a file of PrefLib, which torchrank.datasets.read_preflib reads")
     long = Long(user, item, score, time)
     layout, marks = layout_of(form, ballot, long, gaps, sparse), as_marks(unranked)
