@@ -131,3 +131,9 @@ def test_one_pass_finds_what_a_table_of_distances_does(m, products, monkeypatch)
     found, expected = geometry.nearest(centers, filled), Geometry.nearest(geometry, centers, filled)
     for part, other in zip(found, expected, strict=True):
         assert torch.equal(part, other)
+
+
+def test_features_of_a_graph_are_clustered_as_numbers():
+    X = torch.randn(50, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    labels = [kmeans(x, 3, generator=seeded(0)).labels for x in (X, X.clone().requires_grad_())]
+    assert torch.equal(*labels)

@@ -57,9 +57,9 @@ def test_the_reader_that_is_named_takes_it():
 
 
 def test_rows_without_an_order_are_no_orders():
-    with pytest.raises(TypeError, match="table has a set as row 1, whose order says nothing"):
+    with pytest.raises(TypeError, match="table has a set at 1, whose order says nothing"):
         ranking_data([["tea", "milk"], {"tea", "milk"}], form="orders")
-    with pytest.raises(TypeError, match="table has a dict as row 0, whose order says nothing"):
+    with pytest.raises(TypeError, match="table has a dict at 0, whose order says nothing"):
         ranking_data([{"tea": 1, "milk": 3}], form="orders")
     with pytest.raises(TypeError, match=r"pairs has a set at 0, .* expected "):
         datasets.from_comparisons([{"ann", "bob"}])

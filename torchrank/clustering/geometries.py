@@ -46,7 +46,7 @@ class FeatureGeometry(Geometry):
     """Points by their feature vectors ``(m, d)``; a center is a vector ``(d,)``."""
 
     def __init__(self, features: Tensor, weights: Tensor) -> None:
-        self.features, self.weights = features, weights
+        self.features, self.weights = features.detach(), weights.detach()  # clusters have no derivative
         self.diagonal = features.square().sum(-1)
         self.tolerance = rounding_of(self.diagonal)
 
@@ -93,10 +93,9 @@ class FeatureGeometry(Geometry):
         """The nearest centers; on the CPU, and of many, by blocks of points: a table of all distances takes longer."""
         s, c, d = centers.shape
         m = len(self.features)
-        if c <= _FEW_CLUSTERS and self.features.device.type == "cpu":
-            return self._nearest_of_few(centers, filled)
         if c <= _FEW_CLUSTERS:
-            return super().nearest(centers, filled)
+            on_cpu = self.features.device.type == "cpu"
+            return self._nearest_of_few(centers, filled) if on_cpu else super().nearest(centers, filled)
         offset = (centers.square().sum(-1) / 2).masked_fill(~filled, math.inf).reshape(-1)
         flat = centers.reshape(-1, d).mT
         labels, cost = torch.empty((m, s), dtype=torch.int64, device=flat.device), flat.new_empty((m, s))

@@ -1,6 +1,6 @@
 """Comparisons of two items each become rankings of two, tied where neither won."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from torchrank.datasets.data import RankingData, weights_of
 from torchrank.datasets.matrices import refuse_nearly_empty
 from torchrank.datasets.names import factorize, is_absent
 from torchrank.rankings.arrays import refuse_masks
+from torchrank.rankings.forms import refuse_unordered
 from torchrank.rankings.names import check_same_rows, index_of
 from torchrank.rankings.sparse import SparseRankings
 
@@ -119,12 +120,7 @@ def _columns(pairs: Any) -> tuple[list[Any], list[Any], list[Any] | None]:
     rows = (
         pairs.tolist() if hasattr(pairs, "tolist") else pairs.to_numpy().tolist() if hasattr(pairs, "iloc") else pairs
     )
-    for number, row in enumerate(rows):
-        if isinstance(row, (Set, Mapping)):
-            kind = type(row).__name__
-            raise TypeError(
-                f"pairs has a {kind} at {number}, of which the order says nothing; expected (winner, loser)"
-            )
+    refuse_unordered(rows, "pairs", "(winner, loser)")
     won: list[tuple[Any, ...]] = [
         row if type(row) is tuple else (row,) if isinstance(row, str) else tuple(row) for row in rows
     ]

@@ -1,12 +1,13 @@
 """Tables with a column for each place become scores."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from torchrank.datasets.names import each_once, is_absent, sorted_names, whole
 from torchrank.rankings.convert import from_orders
+from torchrank.rankings.forms import refuse_unordered
 
 GAPS = ("raise", "close")
 
@@ -18,12 +19,8 @@ def scores_of_orders(table: Any, items: Any, marks: tuple[Any, ...], gaps: str) 
         ValueError, TypeError: as :func:`torchrank.datasets.ranking_data`.
     """
     table = table.tolist() if hasattr(table, "tolist") else table
+    refuse_unordered(table, "table", "a list of items, the most preferred first")
     for number, row in enumerate(table):
-        if isinstance(row, (Set, Mapping)):
-            raise TypeError(
-                f"table has a {type(row).__name__} as row {number}, whose order says nothing; expected a list of "
-                "items, the most preferred first"
-            )
         if isinstance(row, str) or not isinstance(row, Iterable):
             raise TypeError(
                 f"table has {row!r} as row {number}; expected a list of items, the most preferred first "

@@ -166,6 +166,9 @@ class KernelGaussianMixture(Mixture):
         points = _Points(cross, kernel_diagonal(self.kernel, new), rows)
         return Rows(points, ungrouped(weights_of_new(weights_said(X, weights), cross)), origin)
 
+    def _result(self, values: Tensor, rows: Rows, X: Any) -> Matrix:
+        return super()._result(values, rows, None if self.kernel == "precomputed" else X)  # a kernel is followed
+
     def _precomputed_rows(self, X: Scores, weights: Matrix | None) -> Rows:
         given, diagonal = X if isinstance(X, tuple) else (X, None)
         cross, origin = rows_against_training(given, len(self.training_gram))

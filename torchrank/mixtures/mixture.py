@@ -283,9 +283,7 @@ class Mixture(GrowingBuffers, ABC):
         return rows
 
     def _result(self, values: Tensor, rows: Rows, X: Any) -> Matrix:
-        if getattr(self, "kernel", None) != "precomputed":  # which are no rows, but kernels that are followed
-            values = of_rows(values, X, by=type(self).__name__)
-        return rows.origin.wrap(values)
+        return rows.origin.wrap(of_rows(values, X, by=type(self).__name__))
 
     def _warn_of(self, fit: MixtureFit) -> None:
         """Warn of components that are empty, and of an iteration that was cut short."""

@@ -38,6 +38,15 @@ def reader_of(values: Any) -> str:
     return ""
 
 
+def refuse_unordered(rows: Any, name: str, expected: str) -> None:
+    """Raise ``TypeError`` for a row that is a set or a dictionary, whose order says nothing."""
+    for number, row in enumerate(rows):
+        if isinstance(row, (Set, Mapping)):
+            raise TypeError(
+                f"{name} has a {type(row).__name__} at {number}, whose order says nothing; expected {expected}"
+            )
+
+
 def refuse_long_table(table: Any, name: str) -> None:
     """Raise ``TypeError`` for a data frame whose columns are named as those of a table with a row for each score."""
     columns = getattr(table, "columns", None) if hasattr(table, "iloc") else None

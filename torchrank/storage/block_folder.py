@@ -15,7 +15,7 @@ from torchrank.storage.forms import Layout, form_of, remove
 from torchrank.storage.lock import NAME as LOCK
 from torchrank.storage.lock import FolderLock
 from torchrank.storage.plan import Part, differences, read_plan, shape_of, to_agree
-from torchrank.storage.record import Record, stamp
+from torchrank.storage.record import Record, changed_since, stamp
 from torchrank.storage.rows import RowMarks, checksum
 
 FORMAT = 4  # of the folder
@@ -208,10 +208,7 @@ class BlockFolder:
         if self.target.exists() and not (self.folder / _DONE).exists():
             raise FileExistsError(f"{self.target} is there already, beside unfinished blocks; remove one of them")
         if self.target.exists() and (self.folder / _DONE).read_text() != json.dumps(stamp(self.target)):
-            raise FileExistsError(
-                f"{self.target} is there already, and is not as it was when it was finished: it was changed, copied or "
-                "touched; remove it, or give another name"
-            )
+            raise FileExistsError(changed_since(self.target))
 
     def _join(self) -> None:
         self._outstanding = set()

@@ -65,10 +65,7 @@ class Record:
             return f"{_named(there)}, of another matrix, which differs in {differ}; {agree}{_remedy(there)}"
         if not changed:
             return None
-        return (
-            f"{_named(changed[:1])}, and is not as it was when it was finished: it was changed, copied or touched; "
-            f"{_remedy(there)}"
-        )
+        return changed_since(changed[0], _remedy(there))
 
     def _read(self) -> Any:
         return json.loads(self.path.read_text(encoding="utf-8"))
@@ -79,6 +76,12 @@ class Record:
 
     def _stamps(self) -> dict[str, Any]:
         return {path.name: stamp(path) for path in self.files}
+
+
+def changed_since(path: Path, remedy: str = "remove it, or give another name") -> str:
+    """What to say of a file that is not as it was when it was finished."""
+    found = "is not as it was when it was finished: it was changed, copied or touched"
+    return f"{path} is there already, and {found}; {remedy}"
 
 
 def _named(there: list[Path]) -> str:
