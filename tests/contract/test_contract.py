@@ -442,8 +442,8 @@ def test_the_documentation_tells_the_number_of_cells():
 NOT_FOLLOWED = {"linalg.psd_eigh", "linalg.centered_eigh", "linalg.cg", "linalg.bicgstab"}  # as their docstrings say
 WITHOUT_FLOATS = {  # integers, words of truth and numbers of Python have no derivatives in torch
     "RankingKMeans", "linalg.check_psd", "linalg.check_symmetric", "metrics.concordance_index",
-    "metrics.silhouette_score", "metrics.conditional_ranking_error", "metrics.label_ranking_loss", "metrics.label_ranking_tau", "pair_counts",
-    "to_orders",
+    "metrics.silhouette_score", "metrics.conditional_ranking_error", "metrics.label_ranking_loss",
+    "metrics.label_ranking_tau", "pair_counts", "to_orders",
 }  # fmt: skip
 SILENT = [
     pytest.param(call, id=name)
