@@ -47,7 +47,7 @@ class FeatureGeometry(Geometry):
 
     def __init__(self, features: Tensor, weights: Tensor) -> None:
         self.features, self.weights = features.detach(), weights.detach()  # clusters have no derivative
-        self.diagonal = features.square().sum(-1)
+        self.diagonal = self.features.square().sum(-1)
         self.tolerance = rounding_of(self.diagonal)
 
     def points(self, rows: Tensor) -> Tensor:

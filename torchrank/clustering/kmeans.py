@@ -47,6 +47,7 @@ def kmeans(
     Returns:
         The cells. Nothing warns of iterations that were cut short: the evidence tells.
     """
+    X = X.detach()  # as of all fits that search
     mass = torch.ones(len(X), dtype=torch.float64, device=X.device) if weights is None else weights.double()
     origin = X.double().mean(0)
     geometry = FeatureGeometry(X.double() - origin, mass)
