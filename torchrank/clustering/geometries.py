@@ -46,8 +46,8 @@ class FeatureGeometry(Geometry):
     """Points by their feature vectors ``(m, d)``; a center is a vector ``(d,)``."""
 
     def __init__(self, features: Tensor, weights: Tensor) -> None:
-        self.features, self.weights = features.detach(), weights.detach()  # clusters have no derivative
-        self.diagonal = self.features.square().sum(-1)
+        self.features, self.weights = features, weights
+        self.diagonal = features.square().sum(-1)
         self.tolerance = rounding_of(self.diagonal)
 
     def points(self, rows: Tensor) -> Tensor:

@@ -60,19 +60,19 @@ def _is_ordinary(x: Tensor, window: Tensor, counted: Tensor | None) -> bool:
     x, window = x.detach(), window.detach()
     if counted is None or bool(counted.all()):
         low, high = x.aminmax()
-        two = x[:, 0] - x[:, -1]  # mostly enough to see that a row is wide, in half the time of looking at all
-        if not bool((two.abs() > 1 / _ORDINARY).all()):
+        spread = (x[:, 0] - x[:, -1]).abs()  # of two, which mostly tell as much, in half the time of looking at all
+        if not bool((spread > 1 / _ORDINARY).all()):
             low, high = x.aminmax(dim=-1)
-            two = high - low
+            spread = high - low
     else:
         low = torch.where(counted, x, torch.inf).amin(-1)
         high = torch.where(counted, x, -torch.inf).amax(-1)
-        two = high - low
+        spread = high - low
     least, largest = window.aminmax()
     return bool(
         (low > -_ORDINARY).all()
         & (high < _ORDINARY).all()
-        & (two.abs() > 1 / _ORDINARY).all()
+        & (spread > 1 / _ORDINARY).all()
         & (least > 1 / _ORDINARY)
         & (largest < _ORDINARY)
     )
