@@ -56,7 +56,7 @@ def python(tmp_path_factory) -> Path:
         *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", site, WHEEL or ROOT), cwd=folder
     )
     assert pip.returncode == 0, pip.stderr
-    assert (site / "torchrank" / "py.typed").exists()
+    assert all((site / package / "py.typed").exists() for package in ("torchrank", "kernels_triton"))
     return scripts / "python"
 
 

@@ -166,6 +166,7 @@ def test_weights_are_the_heights_of_bars():
         (lambda: plot_gram(np.eye(2), names="ab"), TypeError, "names='ab' is one name"),
         (lambda: plot_gram(np.eye(2), order="best"), ValueError, "order='best' is unknown"),
         (lambda: plot_gram(np.full((2, 2), np.nan), order="leaves"), ValueError, "no place in a dendrogram"),
+        (lambda: plot_gram(np.triu(np.ones((3, 3))), order="leaves"), ValueError, "K is not symmetric"),
         (lambda: plot_gram(np.eye(2), [0, np.nan]), ValueError, "labels has NaN for row 1"),
         (lambda: plot_silhouette([[0.1]], [0]), ValueError, "expected 1 dimension"),
         (lambda: plot_silhouette([], []), ValueError, "nothing to draw"),

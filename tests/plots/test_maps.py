@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 from scipy.spatial import ConvexHull
 
 import torchrank
@@ -85,6 +86,34 @@ def test_the_largest_points_are_named_and_names_that_begin_alike_differ():
     places = plot_map(torchrank.kendall_gram(ALL), weights=weights).collections[0].get_offsets()
     for text in ax.texts:
         np.testing.assert_allclose(text.xy, places[int(text.get_text().rpartition(" ")[2])])
+
+
+@pytest.mark.parametrize("labels", [None, LABELS])
+def test_the_frame_cuts_no_point(labels):
+    ax = plot_map(torchrank.kendall_gram(ALL), labels, weights=1.0 + np.arange(24) % 2)
+    ax.figure.canvas.draw()
+    for points in ax.collections:
+        radii = np.sqrt(points.get_sizes() / np.pi)[:, None] * ax.figure.dpi / 72
+        places = ax.transData.transform(points.get_offsets())
+        assert (places - radii > ax.bbox.get_points()[0]).all()
+        assert (places + radii < ax.bbox.get_points()[1]).all()
+
+
+def test_no_line_to_a_name_crosses_another_name():
+    weights = 1.0 + np.arange(24) % 12
+    names = [f"Groupement d'intérêt économique {number}" for number in range(24)]
+    ax = plot_map(torchrank.kendall_gram(ALL), weights=weights, names=names)
+    ax.figure.canvas.draw()
+    boxes = [Text.get_window_extent(text) for text in ax.texts]
+    lines = [text for text in ax.texts if text.arrow_patch is not None]
+    assert lines
+    for text in lines:
+        start = ax.transData.transform(text.xy)
+        end = np.array([*Text.get_window_extent(text).get_points().mean(axis=0)])
+        along = start + np.linspace(0, 1, 400)[:, None] * (end - start)
+        for other, box in zip(ax.texts, boxes, strict=True):
+            inside = ((along > box.p0) & (along < box.p1)).all(axis=1)
+            assert other is text or not inside.any(), (text.get_text(), other.get_text())
 
 
 @pytest.mark.parametrize(("n", "edges"), [(3, 6), (4, 36)])

@@ -11,7 +11,9 @@ from scipy import sparse
 import torchrank
 from torchrank import datasets, estimators
 from torchrank.datasets import RankingData, from_ranking_strings, ranking_data
+from torchrank.kernels import kendall, smoothed
 from torchrank.ops.memory import explaining_memory
+from torchrank.stream import association
 
 LONG = pd.DataFrame({"user": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [1.0, 2, 3]})
 DAYS = pd.date_range("2020-01-01", periods=2)
@@ -133,6 +135,22 @@ def test_what_memory_does_not_hold_names_what_does_without_it():
         torchrank.kendall_gram(X)
     with pytest.raises(torch.OutOfMemoryError, match=r"pass out=.*kendall_neighbors and kendall_graph"):
         explaining_memory(_without_memory)(torch.zeros(3, 2))
+
+
+def test_other_results_that_memory_does_not_hold_name_what_holds_less():
+    X = torch.zeros(10**7, 2)
+    with pytest.raises(torch.OutOfMemoryError, match=r"no memory on cpu for a matrix of 10000000 x .*pass out="):
+        torchrank.smoothed_kendall_gram(X, window=1.0)
+    wide = torch.zeros(1, 40).expand(10**12, 40)
+    ranks = torch.zeros(1, 40, dtype=torch.int32).expand(10**12, 40)
+    for features in (
+        lambda: kendall._features(ranks, ranks[:, 0], torch.float64),
+        lambda: smoothed._features(wide, torch.tensor(1.0), "uniform"),
+    ):
+        with pytest.raises(torch.OutOfMemoryError, match=r"for 1000000000000 x 780 features \(.* GiB.*kendall_gram"):
+            features()
+    with pytest.raises(torch.OutOfMemoryError, match=r"for tests of 100000000 x 100000000 .*kendall_graph with alpha="):
+        association._tables(10**8, 10**8)
 
 
 def _without_memory(x):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, overload
 
 import torch
+from torch import Tensor
 from typing_extensions import NamedTuple
 
 from torchrank._docs import shares_arguments
@@ -15,6 +16,7 @@ from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.kendall_arguments import VARIANTS, distance_quantity, kernel_quantity
 from torchrank.kernels.out import into, refuse_without_out
 from torchrank.kernels.pair_stream import PairStream
+from torchrank.ops.memory import FEATURES, explaining, feature_size
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import as_rankings, sides_to_count
@@ -337,9 +339,15 @@ def kendall_features(X: Scores[Array], *, variant: Variant = "a") -> Array:
     """
     check_choice(variant, "variant", VARIANTS)
     rankings = as_rankings(X, remedy="complete or drop these rows")
-    ranks, strict, n = rankings.ranks, rankings.strict, rankings.shape[-1]
-    i, j = item_pairs(n, ranks.device)
-    signs = (ranks[..., i] - ranks[..., j]).sign_()
-    squared_norm = strict[..., None] if variant == "b" else torch.full_like(strict[..., None], n_pairs(n))
-    features = (signs / squared_norm.clamp(min=1).to(torch.float64).sqrt()).to(rankings.result_dtype)
+    ranks, strict = rankings.ranks, rankings.strict
+    squared_norm = strict if variant == "b" else torch.full_like(strict, n_pairs(ranks.shape[-1]))
+    features = _features(ranks, squared_norm.clamp(min=1), rankings.result_dtype)
     return rankings.origin.wrap(without_gradient(features, rankings.scores, what="signs of pairs are"))
+
+
+@explaining(feature_size, FEATURES)
+def _features(ranks: Tensor, squared_norm: Tensor, dtype: torch.dtype) -> Tensor:
+    """Signs of all pairs of items, over the roots of squared norms ``(..., m)``."""
+    i, j = item_pairs(ranks.shape[-1], ranks.device)
+    signs = (ranks[..., i] - ranks[..., j]).sign_()
+    return (signs / squared_norm[..., None].to(torch.float64).sqrt()).to(dtype)

@@ -97,6 +97,7 @@ class LandmarkFeatures(GrowingBuffers, nn.Module):
         ValueError, TypeError: settings out of range; ``kernel="precomputed"``, which has no rankings to keep.
     """
 
+    kernel: Kernel
     landmarks: Tensor
     _fed = ("landmarks",)
     _kept: _Kept | None = None

@@ -1,7 +1,7 @@
 """Rankings as points of a kernel's feature space: kernels checked and called, equal rows counted once."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from torchrank.rankings.ties import sortable
 from torchrank.rankings.validate import Scores, as_scores, as_weights
 from torchrank.rankings.weights import in_own_unit
 
-Kernel: TypeAlias = nn.Module | Callable[..., Matrix] | str
+Kernel: TypeAlias = nn.Module | Callable[..., Matrix] | Literal["precomputed"]
 Points: TypeAlias = Tensor | Rankings  # scores, or rankings where only their order counts
 CHOOSE_KERNEL = "choose a kernel that takes unranked items, such as kernel=KendallKernel(missing='topk')"
 

@@ -15,6 +15,7 @@ from torchrank.kernels.out import into, refuse_without_out
 from torchrank.kernels.smoothed_stream import SmoothedStream
 from torchrank.linalg.precision import given_number
 from torchrank.ops.checks import checked_smoothing, complete_scores, exact_differences, positive_window
+from torchrank.ops.memory import FEATURES, explaining, feature_size
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.smoothed import METHODS
 from torchrank.ops.smoothed import smoothed_gram as smoothed_gram_op
@@ -206,14 +207,18 @@ def smoothed_features(X: Scores[Array], *, window: float | Tensor, noise: Noise 
     width = one_window(window).to(scores.device)
     x = complete_scores(exact_differences(scores, "X").to(_working_dtype(scores)), "X")
     x, _, width = in_common_unit(x, None, width)
+    width = width.to(x.dtype).clamp(min=torch.finfo(x.dtype).tiny)
+    return origin.wrap(_features(x, width, noise).to(real_dtype(scores, origin)))
+
+
+@explaining(feature_size, FEATURES)
+def _features(x: Tensor, width: Tensor, noise: Noise) -> Tensor:
     n = x.shape[-1]
     i, j = item_pairs(n, x.device)
     left, right = x[..., i], x[..., j]
     tied_infinities = (left == right) & left.isinf()  # finite ties have a slope
     difference = torch.where(tied_infinities, 0, left - right)
-    signs = expected_signs(difference, width.to(x.dtype).clamp(min=torch.finfo(x.dtype).tiny), noise)
-    features = (signs / math.sqrt(n_pairs(n))).to(real_dtype(scores, origin))
-    return origin.wrap(features)
+    return expected_signs(difference, width, noise) / math.sqrt(n_pairs(n))
 
 
 def one_window(window: float | Tensor, *, check: bool = True, name: str = "window") -> Tensor:

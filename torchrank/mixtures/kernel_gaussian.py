@@ -96,6 +96,7 @@ class KernelGaussianMixture(Mixture):
         ValueError, TypeError: settings out of range.
     """
 
+    kernel: Kernel
     rankings: Tensor
     training_gram: Tensor
     coefficients: nn.Parameter

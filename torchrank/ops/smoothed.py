@@ -9,6 +9,7 @@ from torch import Tensor
 
 from torchrank._progress import progress_bar
 from torchrank.ops.engines import runs_triton, why_missing
+from torchrank.ops.memory import explaining_memory
 from torchrank.ops.reference import smoothed as reference
 from torchrank.ops.registration import implement, vmap_as_batch, vmap_by_calls
 from torchrank.rankings.derivatives import in_graph
@@ -54,6 +55,7 @@ def smoothed_gram(
     return call(x, y, window, noise, method, workspace, progress)
 
 
+@explaining_memory
 def _gram(
     x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
 ) -> Tensor:
@@ -104,6 +106,7 @@ def _fake_gram(
     return x.new_empty(x.shape[0], x.shape[1], other.shape[1])
 
 
+@explaining_memory
 def _gram_backward(
     gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -127,6 +130,7 @@ def _fake_gram_backward(
     return torch.empty_like(x), torch.empty_like(x[:0] if y is None else y), torch.empty_like(window)
 
 
+@explaining_memory
 def _gram_on_cuda(
     x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int, progress: bool
 ) -> Tensor:
@@ -138,6 +142,7 @@ def _gram_on_cuda(
     return launch(x, y, window=width, noise=noise, workspace=workspace)
 
 
+@explaining_memory
 def _gram_backward_on_cuda(
     gradient: Tensor, x: Tensor, y: Tensor | None, window: Tensor, noise: str, method: str, workspace: int
 ) -> tuple[Tensor, Tensor, Tensor]:

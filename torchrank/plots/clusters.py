@@ -53,7 +53,7 @@ def plot_gram(
 
     Raises:
         ValueError: not a square matrix, one of distances, no rows, another number of labels or names, an unknown order,
-            or with "leaves" a matrix that is not finite.
+            or with "leaves" a matrix that is not finite or not symmetric.
     """
     values = "Kendall's tau" if hasattr(K, "statistic") else "kernel"
     K = getattr(K, "statistic", K)
@@ -73,6 +73,8 @@ def plot_gram(
             "K has values that are not finite, which have no place in a dendrogram: leave out their rows, such "
             "as those that tie all items, or pass order='given'"
         )
+    if order == "leaves" and not np.allclose(gram, gram.T, rtol=1e-4, atol=1e-6):
+        raise ValueError("K is not symmetric, so that rows have no distances; pass order='given'")
     trees = (
         [dendrogram_of(gram, np.flatnonzero(groups.own(code))) for code in range(len(groups.names))]
         if order == "leaves"

@@ -80,6 +80,7 @@ def plot_map(
     ax.set_aspect("equal", adjustable="datalim")
     if labels is not None:
         legend_beside(ax)
+    _make_room(ax, points, float(radii_of(areas).max()))
     if words is not None:
         most = np.argsort(-areas, kind="stable")
         write_names(ax, points, words, radii_of(areas), order=most, far=0 if weights is None else _FARTHEST)
@@ -112,6 +113,15 @@ def principal_points(gram: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, 
     points = centered @ (root[:, None] * vectors) / np.sqrt(np.where(spread, values, 1)) * spread
     signs = np.sign(points[np.abs(points).argmax(axis=0), [0, 1]])
     return points * np.where(signs == 0, 1, signs), np.where(spread, values, 0) / (total or 1)
+
+
+def _make_room(ax: "Axes", points: np.ndarray, radius: float) -> None:
+    """Widen the limits so that the frame cuts no point of this radius, in points."""
+    unit = lay_out(ax)
+    free = np.array([ax.bbox.width, ax.bbox.height]) * unit - 2 * radius
+    reach = radius * float((np.ptp(points, axis=0) / np.maximum(free, 1.0)).max())
+    ax.update_datalim(np.concatenate([points - reach, points + reach]))
+    ax.autoscale_view()
 
 
 def areas_of(counts: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _SIDES = np.deg2rad([0, 180, 90, 270, 30, 150, 210, 330, 60, 120, 240, 300])  # in the order in which they are tried
 _AWAY = (0.0, 8.0, 18.0, 30.0, 45.0, 62.0, 80.0)  # points from where a name is beside its point, joined by a line
+_LINE_POINTS = 48  # along a line, closer than names are high
 _MOST_FAILURES = 100  # names in a row without room, after which no more are tried
 
 
@@ -19,7 +20,7 @@ class _Place(NamedTuple):
     """Where a name could be, in points from the corner of the figure."""
 
     box: np.ndarray  # (4,) left, bottom, right, top
-    line: np.ndarray | None  # (8, 2) points of the line that joins it to its own point, if there is one
+    line: np.ndarray | None  # (q, 2) points of the line that joins it to its own point, if there is one
 
 
 class _Room(NamedTuple):
@@ -28,7 +29,7 @@ class _Room(NamedTuple):
     window: np.ndarray  # (2, 2) corners of the axes
     points: np.ndarray  # (m, 4) boxes
     names: list[np.ndarray]  # boxes (4,)
-    lines: list[np.ndarray]  # (8, 2)
+    lines: list[np.ndarray]  # (q, 2)
 
     def find(
         self, place: np.ndarray, radius: float, size: np.ndarray, distances: Sequence[float], sides: np.ndarray
@@ -124,4 +125,4 @@ def _at(place: np.ndarray, radius: float, size: np.ndarray, away: float, side: f
     box = np.concatenate([middle - half, middle + half])
     if not away:
         return _Place(box, None)
-    return _Place(box, place + np.linspace(0, 1, 8)[:, None] * (np.clip(place, box[:2], box[2:]) - place))
+    return _Place(box, place + np.linspace(0, 1, _LINE_POINTS)[:, None] * (np.clip(place, box[:2], box[2:]) - place))

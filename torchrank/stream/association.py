@@ -16,6 +16,7 @@ from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
 from torchrank.kernels.block_stream import Part
 from torchrank.kernels.pair_stream import PairStream
+from torchrank.ops.memory import TESTS, explaining, gibibytes
 from torchrank.ops.pair_counts import WORKSPACE
 from torchrank.ops.quantities import Quantity
 from torchrank.ops.rank import Pair, SparsePair, sides_to_count
@@ -104,8 +105,7 @@ def kendall_test(
         check_choice(correction, "correction", CORRECTIONS)
     pair = sides_to_count(X, Y, missing)
     tests = Tests.of(pair, block=None, workspace=workspace)
-    m, m2 = tests.stream.shape
-    statistic, pvalue = np.empty((m, m2)), np.empty((m, m2))
+    statistic, pvalue = _tables(*tests.stream.shape)
     for part, found in tests.run("kendall_test", bool(progress)):
         taus, probabilities = found.tau(), found.p_values(alternative, method)
         statistic[part.rows, part.columns], pvalue[part.rows, part.columns] = taus, probabilities
@@ -118,6 +118,12 @@ def kendall_test(
     return AssociationTest(
         *(pair.origin.gram(pair.without_gradient(part), symmetric=pair.Y is None) for part in results)
     )
+
+
+@explaining(lambda m, m2: f"for tests of {m} x {m2} rankings ({gibibytes(2 * m * m2)})", TESTS)
+def _tables(m: int, m2: int) -> tuple[np.ndarray, np.ndarray]:
+    """Room for statistics and p-values."""
+    return np.empty((m, m2)), np.empty((m, m2))
 
 
 def corrected(pvalues: np.ndarray, correction: Correction) -> np.ndarray:

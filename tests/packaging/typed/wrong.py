@@ -52,6 +52,7 @@ tr.EMSettings(stop="always")  # fault
 tr.KendallKernel(variant="c")  # fault
 tr.KendallKernel()("abc")  # fault
 tr.KernelKMeans(2, init="kmeans++")  # fault
+tr.KernelKMeans(2, kernel="kendal")  # fault
 print(tr.KernelKMeans(2).fit(array).lables)  # fault
 tr.RankingKMeans(2, center="mean")  # fault
 tr.MallowsMixture(3, 2, missing="drop")  # fault
