@@ -94,10 +94,16 @@ def _rows(x, ranks, all_a, all_b, windows, sums, of_x, of_window):
             for k in range(known):
                 sums[row, 2] += a[k] * sum_b[low[k]] + b[k] * sum_a[low[k]]
                 sums[row, 3] += a[k] * sum_b[k] + b[k] * sum_a[k]
-            _weighted_row(low[:known], scores, inverse, a, b, signed, squared, unused, apart, tied, moves)
+            if moves:  # a word that the compiler knows lets it leave out what takes a sixth of the time
+                _weighted_row(low[:known], scores, inverse, a, b, signed, squared, unused, apart, tied, True)
+            else:
+                _weighted_row(low[:known], scores, inverse, a, b, signed, squared, unused, apart, tied, False)
         else:
             sums[row, 2], sums[row, 3] = low[:known].sum(), known * (known - 1) / 2
-            _plain_row(low[:known], scores, inverse, signed, squared, unused, apart, tied, moves)
+            if moves:
+                _plain_row(low[:known], scores, inverse, signed, squared, unused, apart, tied, True)
+            else:
+                _plain_row(low[:known], scores, inverse, signed, squared, unused, apart, tied, False)
         sums[row, 0], sums[row, 1] = apart[0], apart[1] + tied[1]
         if of_x.shape[2]:
             if known < n or kind != _FINITE:  # else all are written

@@ -100,7 +100,7 @@ def kendall_loss(
     check_choice(reduction, "reduction", REDUCTIONS)
     rows = as_rows(prediction, target, mask)
     table, meant = row_weights(weights, pairs, scheme, rows)
-    x, width = in_unit(rows.x, row_windows(window, rows.x), rows.ranks >= 0, scale_free=variant == "b")
+    x, width = in_unit(rows.x, row_windows(window, rows.x), rows.counted(), scale_free=variant == "b")
     sums = agreement(x, rows.ranks, table, width, noise, meant, WORKSPACE)
     of_signs, square, strict, total = sums.unbind(-1)
     scale = total if variant == "a" else square * strict

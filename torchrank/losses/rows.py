@@ -9,7 +9,7 @@ from torch.nn.functional import pad
 
 from torchrank._warnings import warn
 from torchrank.kernels.smoothed import one_window
-from torchrank.ops.checks import exact_differences, positive_window
+from torchrank.ops.checks import exact_differences, is_plain, positive_window
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.arrays import Matrix, Origin, as_tensor
 from torchrank.rankings.derivatives import without_gradient
@@ -45,6 +45,11 @@ class Rows(NamedTuple):
     dtype: torch.dtype  # of the loss
     origin: Origin
     given: Tensor | None  # scores of the target, where a derivative in them may be asked for
+
+    def counted(self) -> Tensor | None:
+        """Which items count; None where all do, as far as a look tells that takes no time beside the loss."""
+        at_hand = self.ranks.numel() > 0 and self.ranks.device.type == "cpu" and is_plain(self.ranks)
+        return None if at_hand and int(self.ranks.min()) >= 0 else self.ranks >= 0
 
     def reduce(self, loss: Tensor, counted: Tensor, reduction: str) -> Matrix:
         """Each row's loss ``(r,)``, or their sum or mean over those that are ``counted``, as the caller's array."""

@@ -39,12 +39,15 @@ class Agreement(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         """Keep what derivatives need."""
         x, weights, window, ranks, *ctx.settings, _, _ = inputs
-        ctx.save_for_backward(x, weights, window, ranks, *output[1:])  # slopes are for here, and nobody gets them
+        ctx.set_materialize_grads(False)  # slopes have none: they are for here, and nobody gets them
+        ctx.save_for_backward(x, weights, window, ranks, *output[1:])
         ctx.save_for_forward(x, weights, window, ranks, *output[1:])
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor, *slopes: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor | None, *slopes: None) -> tuple[Tensor | None, ...]:
         """The gradient."""
+        if gradient is None:
+            return (None,) * 9
         x, weights, window, ranks, of_x, of_window = ctx.saved_tensors
         wanted_of_x, of_weights, wanted_of_window, *_ = ctx.needs_input_grad
         known = of_x.shape[2] > 0 or not wanted_of_x, of_window.shape[1] > 0 or not wanted_of_window

@@ -39,7 +39,7 @@ def _check(name: str, arguments: str = "") -> Callable[[Callable[..., None]], Ca
         )
 
         def checked(values: Tensor, *rest: Any) -> Tensor:
-            if _is_plain(values):  # an op takes as long as ten operations of torch
+            if is_plain(values):  # an op takes as long as ten operations of torch
                 check(values.detach(), *rest)
                 return values
             return values + call(values.detach(), *rest)
@@ -50,7 +50,7 @@ def _check(name: str, arguments: str = "") -> Callable[[Callable[..., None]], Ca
     return define
 
 
-def _is_plain(values: Tensor) -> bool:
+def is_plain(values: Tensor) -> bool:
     """Whether these are numbers at hand, and neither a graph nor a transform is made of them."""
     plain = type(values) in (Tensor, Parameter) and not values.is_meta
     return plain and not torch.compiler.is_compiling() and not in_transform()
