@@ -9,7 +9,8 @@ import torch
 from torchrank.clustering import geometries
 from torchrank.clustering.geometries import FeatureGeometry
 from torchrank.clustering.kmeans import kmeans
-from torchrank.clustering.lloyd import Geometry, nearest_centers
+from torchrank.clustering.lloyd import Clusters, Geometry, masses, nearest_centers
+from torchrank.cpu import nearest_centers as nearest_centers_of_cpu
 
 
 def seeded(seed):
@@ -101,14 +102,27 @@ def test_the_first_of_equally_near_centers_is_the_nearest_in_blocks_too(monkeypa
     torch.testing.assert_close(cost, expected[1], rtol=0, atol=1e-12)
 
 
-def test_means_follow_the_points_that_moved(monkeypatch):
-    monkeypatch.setattr(geometries, "_MANY_NUMBERS", 1)
-    X, weights = rows(5), torch.rand(200, generator=seeded(2), dtype=torch.float64)
-    by_moves = kmeans(X, 6, weights=weights, n_init=3, generator=seeded(0))
-    monkeypatch.setattr(geometries, "_MANY_NUMBERS", 2**20)
-    anew = kmeans(X, 6, weights=weights, n_init=3, generator=seeded(0))
-    assert torch.equal(by_moves.labels, anew.labels)
-    torch.testing.assert_close(by_moves.centers, anew.centers)
+@pytest.mark.parametrize("columns", [1, 16])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_means_follow_the_points_that_moved(columns, compiled, monkeypatch):
+    monkeypatch.setattr(nearest_centers_of_cpu, "_TILE_NUMBERS", 0)
+    monkeypatch.setattr(nearest_centers_of_cpu, "_LEAST_COLUMNS", columns)
+    generator, n_clusters = seeded(2), 4
+    X, weights = rows(5).double(), torch.rand(200, generator=generator, dtype=torch.float64)
+    geometry = FeatureGeometry(X, weights)
+    geometry.compiled = compiled
+    before, after = torch.randint(n_clusters - 1, (2, 3, 200), generator=generator)
+    after[2] = before[2]  # a start in which no point moves
+    after[0, 7] = n_clusters - 1  # where none was before
+    clusters = None
+    for labels in (before, after):
+        mass = masses(labels, n_clusters, weights)
+        clusters = Clusters(labels, mass, geometry.centers(labels, mass, clusters))
+        for start, own in enumerate(labels):
+            for cluster in own.unique():
+                share = weights * (own == cluster)
+                expected = (share[:, None] * X).sum(0) / share.sum()
+                torch.testing.assert_close(clusters.centers[start, cluster], expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

@@ -5,11 +5,11 @@ import math
 import torch
 from torch import Tensor
 
-from torchrank.clustering.lloyd import Clusters, Geometry, masses, shares_of
+from torchrank.clustering.lloyd import Clusters, Geometry, shares_of
+from torchrank.ops.engines import why_missing
 
 _ROUNDING = 1e-12  # relative error that squared distances can have
-_MANY_NUMBERS = 2**20  # of features: up to here, adding all is faster than finding out which points have moved
-_FEW_CLUSTERS = 16  # up to which products and tables of all points are faster
+_FEW_CLUSTERS = 16  # up to which products of all points are faster
 _BLOCK = 2**17  # distances that stay in a processor's cache
 _PRODUCTS = 2**21  # of points and centers at a time: 16 MiB
 
@@ -31,9 +31,9 @@ class GramGeometry(Geometry):
         """Squared distances to points, without a product of matrices."""
         return (self.diagonal - 2 * self.gram[rows] + self.diagonal[rows][..., None]).clamp_(min=0)
 
-    def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
+    def centers(self, labels: Tensor, mass: Tensor, previous: Clusters | None) -> Tensor:
         """Means of the clusters."""
-        return means(shares_of(labels, n_clusters, self.weights))
+        return means(shares_of(labels, mass.shape[1], self.weights))
 
     def distances(self, centers: Tensor) -> Tensor:
         """Squared distances in feature space, the second form of Algorithm 1."""
@@ -49,40 +49,24 @@ class FeatureGeometry(Geometry):
         self.features, self.weights = features, weights
         self.diagonal = features.square().sum(-1)
         self.tolerance = rounding_of(self.diagonal)
+        self.compiled = features.device.type == "cpu" and not why_missing("cpu")
 
     def points(self, rows: Tensor) -> Tensor:
         """Points by number as centers."""
         return self.features[rows][:, None]
 
-    def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
-        """Means of the clusters; of many points on the CPU from the previous means and the points that moved."""
-        if self.features.device.type != "cpu":
-            return means(shares_of(labels, n_clusters, self.weights)) @ self.features
-        total = masses(labels, n_clusters, self.weights)[..., None]
-        together = _MANY_NUMBERS // max(1, self.features.numel())  # starts for which the points may be repeated
-        if previous is None or len(labels) <= together:
-            sums = torch.cat([self._sums(part, n_clusters) for part in labels.split(max(1, together))])
+    def centers(self, labels: Tensor, mass: Tensor, previous: Clusters | None) -> Tensor:
+        """Means of the clusters; on the CPU from the previous means and the points that moved."""
+        if not self.compiled:
+            return means(shares_of(labels, mass.shape[1], self.weights)) @ self.features
+        from torchrank.cpu.nearest_centers import add_moved  # numba takes half a second to import
+
+        if previous is None:
+            sums, before = self.features.new_zeros((*mass.shape, self.features.shape[1])), torch.full_like(labels, -1)
         else:
-            sums = self._moved_sums(labels, n_clusters, previous)
-        return sums / torch.where(total > 0, total, 1)
-
-    def _sums(self, labels: Tensor, n_clusters: int) -> Tensor:
-        """Weighted sums ``(s, c, d)`` of the points of each cluster."""
-        if n_clusters <= _FEW_CLUSTERS:
-            return shares_of(labels, n_clusters, self.weights) @ self.features
-        (s, _), d = labels.shape, self.features.shape[1]
-        points = self.features * self.weights[:, None]
-        cluster = (labels + n_clusters * torch.arange(s)[:, None]).reshape(-1)
-        return points.new_zeros((s * n_clusters, d)).index_add_(0, cluster, points.repeat(s, 1)).view(s, n_clusters, d)
-
-    def _moved_sums(self, labels: Tensor, n_clusters: int, previous: Clusters) -> Tensor:
-        """The same from those of the previous clusters and the points that moved."""
-        sums = previous.centers * masses(previous.labels, n_clusters, self.weights)[..., None]
-        for start, (own, before) in enumerate(zip(labels, previous.labels, strict=True)):
-            moved = (own != before).nonzero()[:, 0]
-            points = self.features[moved] * self.weights[moved, None]
-            sums[start].index_add_(0, own[moved], points).index_add_(0, before[moved], points, alpha=-1)
-        return sums
+            sums, before = previous.centers * previous.mass[..., None], previous.labels
+        add_moved(self.features, self.weights, labels, before, sums)
+        return sums / torch.where(mass > 0, mass, 1)[..., None]
 
     def distances(self, centers: Tensor) -> Tensor:
         """Squared Euclidean distances."""
@@ -94,8 +78,7 @@ class FeatureGeometry(Geometry):
         s, c, d = centers.shape
         m = len(self.features)
         if c <= _FEW_CLUSTERS:
-            on_cpu = self.features.device.type == "cpu"
-            return self._nearest_of_few(centers, filled) if on_cpu else super().nearest(centers, filled)
+            return self._nearest_of_few(centers, filled) if self.compiled else super().nearest(centers, filled)
         offset = (centers.square().sum(-1) / 2).masked_fill(~filled, math.inf).reshape(-1)
         flat = centers.reshape(-1, d).mT
         labels, cost = torch.empty((m, s), dtype=torch.int64, device=flat.device), flat.new_empty((m, s))

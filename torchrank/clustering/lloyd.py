@@ -25,6 +25,7 @@ class Clusters(NamedTuple):
     """Clusters of some starts."""
 
     labels: Tensor  # (s, m) int64
+    mass: Tensor  # (s, c) float64 sums of weights
     centers: Tensor  # (s, c, q)
 
 
@@ -38,8 +39,8 @@ class Geometry(Protocol):
         """Points ``(s,)`` by number, each as the one center of a start: ``(s, 1, q)``."""
         ...
 
-    def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
-        """Centers of the clusters that ``labels`` ``(s, m)`` make; anything for empty ones."""
+    def centers(self, labels: Tensor, mass: Tensor, previous: Clusters | None) -> Tensor:
+        """Centers of the clusters that ``labels`` ``(s, m)`` of this ``mass`` make; anything for empty ones."""
         ...
 
     def distances(self, centers: Tensor) -> Tensor:
@@ -135,41 +136,50 @@ def _run(
     """Lloyd's algorithm from starts that go together; those that have converged drop out."""
     (s, m), weights = labels.shape, geometry.weights
     active = torch.arange(s, device=labels.device)
-    final_labels = labels.clone()
     ended, converged = torch.zeros_like(active), torch.zeros_like(active, dtype=torch.bool)
     objectives = torch.full((s,), math.inf, dtype=torch.float64, device=labels.device)
-    kept: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
-    traces, clusters = [], None
+    kept: dict[int, tuple[Tensor, Tensor, Tensor, Tensor]] = {}
+    traces, clusters, mass = [], None, masses(labels, n_clusters, weights)
     for n_iter in range(1, max_iter + 1):
-        filled = masses(labels, n_clusters, weights) > 0
-        clusters = Clusters(labels, geometry.centers(labels, n_clusters, clusters))
+        filled = mass > 0
+        clusters = Clusters(labels, mass, geometry.centers(labels, mass, clusters))
         nearest, cost = geometry.nearest(clusters.centers, filled)
         objective = cost @ weights
-        reseeded = _fill_empty(nearest, cost, geometry, n_clusters)
+        reseeded, mass = _fill_empty(nearest, cost, geometry, n_clusters)
         stays = objective >= objectives[active] - geometry.tolerance * weights.sum()
-        done = ((reseeded != labels).sum(-1) <= moving * m) | (stays & (reseeded == nearest).all(-1))
-        final_labels[active], objectives[active], ended[active], converged[active] = nearest, objective, n_iter, done
+        if reseeded is not nearest:
+            stays &= (reseeded == nearest).all(-1)
+        done = ((reseeded != labels).sum(-1) <= moving * m) | stays
+        objectives[active], ended[active], converged[active] = objective, n_iter, done
         traces.append(objectives.clone())
-        going = ~done
-        for place, (start, ends) in enumerate(zip(active.tolist(), done.tolist(), strict=True)):
-            if ends or n_iter == max_iter:
-                kept[start] = labels[place], clusters.centers[place].clone(), filled[place]
-        show_starts(bar, n_iter, done.numel() if n_iter == max_iter else int(done.sum()), objectives.min())
-        active, labels, clusters = active[going], reseeded[going], Clusters(*(part[going] for part in clusters))
+        ending = done.tolist() if n_iter < max_iter else [True] * len(active)
+        for place in (place for place, ends in enumerate(ending) if ends):
+            parts = nearest[place], labels[place], clusters.centers[place], filled[place]
+            kept[int(active[place])] = tuple(part.clone() for part in parts)  # type: ignore[assignment]
+        show_starts(bar, n_iter, sum(ending), objectives.min())
+        labels = reseeded
+        if any(ending):
+            going = [place for place, ends in enumerate(ending) if not ends]
+            active, labels, mass, clusters = (
+                active[going],
+                labels[going],
+                mass[going],
+                Clusters(*(part[going] for part in clusters)),
+            )
         if len(active) == 0:
             break
     best = int(objectives.argmin())
     n_iter = int(ended[best])
     trace = tuple(float(objective[best]) for objective in traces[:n_iter])
     fit = KMeansFit(
-        labels=final_labels[best],
+        labels=kept[best][0],
         objective=trace,
         losses=tuple(objectives.tolist()),
         n_iter=n_iter,
         converged=bool(converged[best]),
         reason="tolerance" if converged[best] else "max_iter",
     )
-    return BestStart(fit, *kept[best])
+    return BestStart(fit, *kept[best][1:])
 
 
 def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
@@ -192,18 +202,18 @@ def labels_of_all(labels: Tensor, groups: Groups, rows: Any, predict: Callable[[
     return everywhere
 
 
-def _fill_empty(labels: Tensor, cost: Tensor, geometry: Geometry, n_clusters: int) -> Tensor:
-    """Give every empty cluster the farthest point, unless all points cost nothing."""
-    counted = (geometry.weights > 0).to(torch.float64)
-    empty = (masses(labels, n_clusters, counted) == 0).nonzero().tolist()
+def _fill_empty(labels: Tensor, cost: Tensor, geometry: Geometry, n_clusters: int) -> tuple[Tensor, Tensor]:
+    """Give every empty cluster the farthest point, unless all points cost nothing; labels, and what clusters weigh."""
+    mass = masses(labels, n_clusters, geometry.weights)
+    empty = (mass == 0).nonzero().tolist()
     if not empty:
-        return labels
-    labels, cost = labels.clone(), cost * counted
+        return labels, mass
+    labels, cost = labels.clone(), cost * (geometry.weights > 0)
     for start, cluster in empty:
         farthest = int(cost[start].argmax())
         if cost[start, farthest] > geometry.tolerance:
             labels[start, farthest], cost[start, farthest] = cluster, 0
-    return labels
+    return labels, masses(labels, n_clusters, geometry.weights)
 
 
 def shares_of(labels: Tensor, n_clusters: int, weights: Tensor) -> Tensor:

@@ -249,11 +249,10 @@ class _RankingGeometry(Geometry):
         """Rankings by number as centers; what they tie is ordered by index."""
         return total_scores(self.ranks[rows], torch.int64)[:, None] - 1  # unranked items come last
 
-    def centers(self, labels: Tensor, n_clusters: int, previous: Clusters | None) -> Tensor:
+    def centers(self, labels: Tensor, mass: Tensor, previous: Clusters | None) -> Tensor:
         """Central rankings of the clusters, or the previous ones where these are as good."""
-        shares = shares_of(labels, n_clusters, self.weights)
-        sums = shares @ self.signs
-        new = centers_of_margins(sums, shares.sum(-1), self.ranks.shape[-1], self.method)
+        sums = shares_of(labels, mass.shape[1], self.weights) @ self.signs
+        new = centers_of_margins(sums, mass, self.ranks.shape[-1], self.method)
         if previous is None:
             return new
         better = improved(pair_signs(new), pair_signs(previous.centers), sums)[1]
