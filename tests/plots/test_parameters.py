@@ -87,6 +87,15 @@ def test_several_fits_stand_side_by_side():
     assert len(intervals(ax, 1)) == 4
 
 
+def test_an_interval_that_would_hide_all_others_is_left_out():
+    ax = plot_parameters([1.0, 2, 0, 3], [0.1, 1e10, 0.1, 5.0])
+    low, high = ax.get_xlim()
+    assert high - low < 50
+    assert sum(line.get_markerfacecolor() == "white" for line in ax.lines if line.get_marker() == "o") == 1
+    wide = plot_parameters([1.0, 2, 0], [1e10, 2e10, 1e10])  # where all are alike nothing is hidden
+    assert wide.get_xlim()[1] > 1e10
+
+
 def test_what_is_uncertain_without_bounds_is_hollow():
     ax = plot_parameters([1.0, 2, np.nan], [0.1, np.inf, 0.1])
     assert [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"].count("white") == 1

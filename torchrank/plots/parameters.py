@@ -17,6 +17,7 @@ from torchrank.rankings.validate import check_finite
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_WIDEST = 300  # times the spread of the values and a usual interval
 _WORTH, _CONCENTRATION = "log-worth", "concentration"
 
 
@@ -53,7 +54,8 @@ def plot_parameters(
         ax: axes to draw into.
 
     Returns:
-        The axes. A hollow point has no interval although others do: its standard error is not finite.
+        The axes. A hollow point has no interval although others do: its standard error is not finite, or hundreds of
+        times what is seen without it, so that nothing else could be seen beside the interval.
 
     Raises:
         ValueError: shapes that do not fit, a level outside 0 to 1, errors beside a fit that has its own.
@@ -149,7 +151,11 @@ def _draw(
     certain = np.ones(len(values), dtype=bool)
     if series.errors is not None:
         reach = quantile * series.errors[order]
-        certain = np.isfinite(reach)
+        known = np.isfinite(reach) & np.isfinite(values)
+        if known.any():
+            certain = np.isfinite(reach) & (reach <= _WIDEST * (np.ptp(values[known]) + np.median(reach[known])))
+        else:
+            certain = np.isfinite(reach)
         low = np.maximum(values - reach, series.least)[certain]
         ax.errorbar(
             values[certain],
