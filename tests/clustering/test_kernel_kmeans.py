@@ -407,3 +407,15 @@ def test_cuda_gives_the_same_clusters():
         assert torch.equal(fit.labels.cpu(), labels)
         assert torch.equal(model.predict(X.cuda()).cpu(), expected.predict(X))
         kernel.cpu()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (np.eye(3), r"kernel has shape \(3, 3\); pass kernel='precomputed'"),
+        (KendallKernel, r"the class KendallKernel; pass"),
+    ],
+)
+def test_what_is_no_kernel_is_told_from_one(kernel, message):
+    with pytest.raises(TypeError, match=message):
+        KernelKMeans(2, kernel=kernel)

@@ -94,6 +94,8 @@ def test_what_is_refused(window):
         WindowSchedule(KendallLoss(), end=window, n_steps=3)
     with pytest.raises(ValueError, match="n_steps=0"):
         WindowSchedule(KendallLoss(), end=1.0, n_steps=0)
+    with pytest.raises(TypeError, match="learnable='no' is str; expected bool"):
+        KendallLoss(1.0, learnable="no")
     with pytest.raises(TypeError, match="loss is Linear; expected a KendallLoss"):
         WindowSchedule(torch.nn.Linear(2, 2), end=1.0, n_steps=2)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="learnable"):

@@ -1,12 +1,13 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy.stats import rankdata, spearmanr
 
 from tests.oracles import losses as oracle
-from torchrank import rank, soft_rank, spearman_gram, spearman_loss
+from torchrank import rank, soft_rank, soft_top_k, spearman_gram, spearman_loss
 
 N, INF = math.nan, math.inf
 RNG = np.random.default_rng(0)
@@ -14,6 +15,17 @@ X = RNG.normal(size=(5, 8))
 X[0, 1], X[1, 2], X[1, 5], X[2, 0], X[3, 1] = N, INF, INF, -INF, X[3, 4]
 Y = RNG.integers(0, 5, (5, 8)).astype(float)
 Y[RNG.random(Y.shape) < 0.2] = N
+
+
+def test_data_frames_keep_their_names():
+    frame = pd.DataFrame([[1.0, 2, 4], [3, 1, np.nan]], index=["r", "s"], columns=["a", "b", "c"])
+    for found, values in (
+        (soft_rank(frame, 1.0), soft_rank(frame.to_numpy(), 1.0)),
+        (soft_top_k(frame, 2, 1.0), soft_top_k(frame.to_numpy(), 2, 1.0)),
+    ):
+        assert found.index.tolist() == ["r", "s"]
+        assert found.columns.tolist() == ["a", "b", "c"]
+        np.testing.assert_array_equal(found.to_numpy(), values)
 
 
 @pytest.mark.parametrize("noise", ["uniform", "gaussian"])

@@ -2,6 +2,7 @@
 
 from itertools import permutations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,6 +45,11 @@ def test_weighing_is_repeating():
     others, other_share = principal_points(torchrank.kendall_gram(repeated), np.ones(9))
     np.testing.assert_allclose(np.repeat(points, [1, 2, 3, 1, 2], axis=0), others, atol=1e-9)
     np.testing.assert_allclose(share, other_share)
+
+
+def test_distances_are_no_kernel():
+    with pytest.raises(ValueError, match="K has a diagonal of 0, as distances have"):
+        plot_map(torchrank.kendall_distance(ALL))
 
 
 def test_equal_rankings_lie_in_one_point():
@@ -99,11 +105,13 @@ def test_the_frame_cuts_no_point(labels):
         assert (places + radii < ax.bbox.get_points()[1]).all()
 
 
-def test_no_line_to_a_name_crosses_another_name():
+@pytest.mark.parametrize(("width", "dpi"), [(6.3, 80), (3.3, 200)])
+def test_no_line_to_a_name_crosses_another_name(width, dpi):
+    figure, ax = plt.subplots(figsize=(width, 0.8 * width), dpi=dpi, layout="constrained")
     weights = 1.0 + np.arange(24) % 12
     names = [f"Groupement d'intérêt économique {number}" for number in range(24)]
-    ax = plot_map(torchrank.kendall_gram(ALL), weights=weights, names=names)
-    ax.figure.canvas.draw()
+    plot_map(torchrank.kendall_gram(ALL), weights=weights, names=names, ax=ax)
+    figure.canvas.draw()
     boxes = [Text.get_window_extent(text) for text in ax.texts]
     lines = [text for text in ax.texts if text.arrow_patch is not None]
     assert lines

@@ -1,6 +1,8 @@
 """What comes in another form than scores: the message says which reader takes it."""
 
 import datetime
+from io import StringIO
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -56,6 +58,36 @@ def test_the_reader_that_is_named_takes_it():
     assert ranking_data(pd.DataFrame.from_dict(given, orient="index"), form="scores").rankers == ("ann", "bob")
     lists = {"ann": [3, 2], "bob": [1, 2]}
     np.testing.assert_array_equal(torchrank.kendall_gram(list(lists.values())), [[1, -1], [-1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: from_ranking_strings({"A>B": 3, "B>A": 9}),
+            r"strings is a dict, .* weights=list\(strings.values\(\)\)",
+        ),
+        (lambda: from_ranking_strings({"A>B", "B>A"}), "strings is a set, which has no order"),
+        (lambda: datasets.from_comparisons({("a", "b"): 3}), r"pairs is a dict, .* weights=list\(pairs.values\(\)\)"),
+        (lambda: datasets.from_comparisons({("a", "b")}), "pairs is a set, which has no order"),
+        (lambda: torchrank.borda({"A>B>C": 3}), r"from_ranking_strings\(list\(it\), weights=list\(it.values\(\)\)\)"),
+        (lambda: RankingData(np.eye(2), {"a", "b"}, np.ones(2)), "items is a set, which has no order"),
+        (lambda: torchrank.kendall_gram("votes.csv"), r"read_rankings\(path\)"),
+        (lambda: torchrank.kendall_gram(Path("votes.csv")), r"read_rankings\(path\)"),
+        (lambda: torchrank.kendall_gram(StringIO("A,B")), r"read_rankings\(path\)"),
+        (lambda: ranking_data("votes.csv", form="scores"), r"table is 'votes.csv'; .*read_rankings\(path\)"),
+        (lambda: ranking_data({"a": [1, 2]}, form="scores"), r"DataFrame\(it\), which makes a column"),
+        (lambda: datasets.read_rankings(LONG, form="scores"), "ranking_data takes data frames"),
+    ],
+)
+def test_what_has_no_order_or_lies_elsewhere_is_told_from_rows(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_one_ranking_in_a_series_is_made_a_row_by_what_a_series_can():
+    with pytest.raises(ValueError, match=r"pass X.to_numpy\(\)\[None, :\]"):
+        torchrank.kendall_gram(pd.Series([1.0, 2, 3]))
 
 
 def test_rows_without_an_order_are_no_orders():

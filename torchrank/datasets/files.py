@@ -30,7 +30,10 @@ def local_path(path: Any, name: str = "path") -> Path:
     try:
         local = Path(path)
     except TypeError:
-        raise TypeError(f"{name} is {type(path).__name__}; expected where a file lies, a text or a Path") from None
+        reader = "; torchrank.datasets.ranking_data takes data frames" if hasattr(path, "iloc") else ""
+        raise TypeError(
+            f"{name} is {type(path).__name__}; expected where a file lies, a text or a Path{reader}"
+        ) from None
     if _ADDRESS.match(str(path)):
         raise ValueError(
             f"{name}={str(path)!r} is an address; expected a file on this machine. Download it first, for example with "

@@ -10,6 +10,7 @@ import numpy as np
 from torchrank.datasets.ballot_notation import refuse_other_ballots
 from torchrank.datasets.data import RankingData, weights_of
 from torchrank.datasets.names import each_once, is_absent, sorted_names
+from torchrank.rankings.forms import refuse_unordered
 from torchrank.rankings.names import check_same_rows, index_of, refuse_one_name
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.validate import Scores, as_scores
@@ -64,6 +65,7 @@ def from_ranking_strings(
             check_same_rows(rows, value, name)
     if isinstance(strings, str):
         raise TypeError(f"strings is one string; pass a list of them, [{strings!r}]")
+    refuse_unordered(strings, "strings", "a string such as L2>L1>L3")
     strings = ["" if is_absent(text) else text for text in strings]
     for number, text in enumerate(strings):
         if not isinstance(text, str):

@@ -1,6 +1,7 @@
 """Arrays, data frames, orders of names, long tables and columns of ballots become a data set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,13 @@ def ranking_data(
     layout, marks = layout_of(form, ballot, Long(user, item, score, time), gaps, sparse), as_marks(unranked)
     refuse_masks(table, "table")
     refuse_one_name(items, "items")
+    if isinstance(table, Mapping):
+        raise TypeError(
+            f"table is a {type(table).__name__}; pass pandas.DataFrame(it), which makes a column of each entry, or "
+            "pandas.DataFrame.from_dict(it, orient='index'), which makes a row"
+        )
+    if isinstance(table, (str, PathLike)):
+        raise TypeError(f"table is {str(table)!r}; files are read by torchrank.datasets.read_rankings(path)")
     if not hasattr(table, "iloc"):
         columns = {"user": user, "ballot": ballot, "weights": weights, "rankers": rankers, "features": features}
         for name, value in columns.items():

@@ -30,6 +30,13 @@ def check_kernel(kernel: Kernel | None) -> Kernel:
     """
     if kernel is None:
         return KendallKernel()
+    if isinstance(kernel, type):
+        raise TypeError(f"kernel is the class {kernel.__name__}; pass a kernel made of it, {kernel.__name__}()")
+    shape = getattr(kernel, "shape", None)
+    if shape is not None:
+        raise TypeError(
+            f"kernel has shape {tuple(shape)}; pass kernel='precomputed', and the matrix in place of the rankings"
+        )
     if kernel != "precomputed" and not callable(kernel):
         raise TypeError(f"kernel={kernel!r} is not a kernel; pass a kernel module, a function or 'precomputed'")
     return kernel

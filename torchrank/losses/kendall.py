@@ -70,7 +70,8 @@ def kendall_loss(
 
     Returns:
         A number, or ``(...)`` for "none", in the dtype of the prediction if that is floating and has at least 32 bits,
-        else float32, for integers the default dtype; a NumPy array, without gradient, where no tensor came in. Computed
+        else float32, for integers the default dtype; a NumPy array, without gradient, where no tensor came in, a series
+        for "none" of a data frame. Computed
         in float64 on the CPU; elsewhere float32 predictions are computed in float32, with sums in float64. Derivatives
         of prediction, window and weights are of every mode and order, under ``torch.compile`` the first ones;
         forward mode within forward mode is refused.

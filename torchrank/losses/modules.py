@@ -63,6 +63,8 @@ class KendallLoss(LogWindow, KeepsPrecision):
         check_choice(variant, "variant", VARIANTS)
         check_choice(scheme, "scheme", SCHEMES)
         check_choice(reduction, "reduction", REDUCTIONS)
+        if not isinstance(learnable, bool):
+            raise TypeError(f"learnable={learnable!r} is {type(learnable).__name__}; expected bool")
         self.noise: Noise = noise
         self.variant: Variant = variant
         self.scheme: LossScheme = scheme

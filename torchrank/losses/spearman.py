@@ -42,7 +42,7 @@ def soft_rank(x: Scores[Array], window: float | Tensor, *, noise: Noise = "unifo
 
     Returns:
         ``(..., n)``, NaN for items that are not ranked, with gradient 0; dtype and kind as for
-        :func:`torchrank.kendall_loss`. Derivatives of scores and window are as there.
+        :func:`torchrank.kendall_loss`, a frame for a data frame. Derivatives of scores and window are as there.
         Time O(n^2) and memory O(n) a row.
 
     Raises:
@@ -62,7 +62,7 @@ def soft_rank(x: Scores[Array], window: float | Tensor, *, noise: Noise = "unifo
     x_in_unit, width = in_unit(rows, row_windows(window, rows), among)
     ranks = soft_ranks(x_in_unit, among, width, noise, WORKSPACE)
     ranks = ranks[:, :n].reshape(scores.shape) + (counted.sum(-1, keepdim=True) + 1) / 2
-    return origin.wrap(torch.where(counted, ranks, torch.nan).to(count_dtype(scores, origin)))
+    return origin.named(torch.where(counted, ranks, torch.nan).to(count_dtype(scores, origin)), "rows", "items")
 
 
 @isolated

@@ -68,7 +68,7 @@ def soft_top_k(
     among = flat_mask(counted, rows)
     rows, width = in_unit(rows, row_windows(window, rows), among)
     shares = _shares(rows, among, k, width[:, None], noise)
-    return origin.wrap(shares[:, :n].reshape(scores.shape).to(count_dtype(scores, origin)))
+    return origin.named(shares[:, :n].reshape(scores.shape).to(count_dtype(scores, origin)), "rows", "items")
 
 
 def _shares(x: Tensor, among: Tensor, k: int, window: Tensor, noise: str) -> Tensor:

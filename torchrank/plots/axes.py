@@ -92,6 +92,21 @@ def as_array(values: Any, name: str, *dims: int) -> np.ndarray:
     return to_numpy(tensor.detach().to("cpu", torch.float64))
 
 
+def as_gram(K: Any) -> np.ndarray:
+    """A square matrix of kernel values in float64.
+
+    Raises:
+        TypeError, ValueError: as :func:`as_array`; a matrix that is not square, or one of distances.
+    """
+    gram = as_square(K)
+    if len(gram) > 1 and not gram.diagonal().any() and (np.nan_to_num(gram) >= 0).all() and gram.any():
+        raise ValueError(
+            "K has a diagonal of 0, as distances have; pass the kernel, for example torchrank.kendall_gram(X), or "
+            "draw distances by matplotlib's imshow"
+        )
+    return gram
+
+
 def as_square(K: Any, name: str = "K") -> np.ndarray:
     """A square matrix in float64; otherwise as :func:`as_array`."""
     gram = as_array(K, name, 2)

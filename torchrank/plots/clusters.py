@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from torchrank.plots.axes import Groups, as_array, as_groups, as_square, axes_or_new, style
+from torchrank.plots.axes import Groups, as_array, as_gram, as_groups, axes_or_new, style
 from torchrank.plots.text import Ticks, as_names, lay_out, spread, wrap_label, write_ticks
 from torchrank.rankings.arrays import from_array
 from torchrank.rankings.isolation import isolated
@@ -57,13 +57,8 @@ def plot_gram(
     """
     values = "Kendall's tau" if hasattr(K, "statistic") else "kernel"
     K = getattr(K, "statistic", K)
-    gram = as_square(K)
+    gram = as_gram(K)
     m = len(gram)
-    if m > 1 and not gram.diagonal().any() and (np.nan_to_num(gram) >= 0).all() and gram.any():
-        raise ValueError(
-            "K has a diagonal of 0, as distances have; pass the kernel, for example torchrank.kendall_gram(X), or "
-            "draw distances by matplotlib's imshow"
-        )
     groups = as_groups(labels, m)
     check_choice(order, "order", ("given", "leaves"))
     names = index_of(K) if names is None else names

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
-from torchrank.plots.axes import as_groups, as_square, axes_or_new, style
+from torchrank.plots.axes import as_gram, as_groups, as_square, axes_or_new, style
 from torchrank.plots.placing import write_names
 from torchrank.plots.text import as_names, key_word, lay_out, legend_beside
 from torchrank.rankings.arrays import from_array
@@ -51,9 +51,10 @@ def plot_map(
         The axes; their labels tell the share of the variance that each component has.
 
     Raises:
-        ValueError: shapes that do not fit, fewer than two rankings, a matrix that is not finite or not symmetric.
+        ValueError: shapes that do not fit, fewer than two rankings, a matrix that is not finite or not symmetric,
+            or one of distances.
     """
-    gram = as_square(K)
+    gram = as_gram(K)
     m = len(gram)
     if m < 2:
         raise ValueError(f"K has shape {gram.shape}; a map needs at least two rankings")

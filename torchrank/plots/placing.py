@@ -125,4 +125,5 @@ def _at(place: np.ndarray, radius: float, size: np.ndarray, away: float, side: f
     box = np.concatenate([middle - half, middle + half])
     if not away:
         return _Place(box, None)
-    return _Place(box, place + np.linspace(0, 1, _LINE_POINTS)[:, None] * (np.clip(place, box[:2], box[2:]) - place))
+    line = place + np.linspace(0, 1, _LINE_POINTS)[:, None] * (middle - place)  # up to the box it is drawn
+    return _Place(box, line[~((line > box[:2]) & (line < box[2:])).all(axis=1)])

@@ -244,7 +244,7 @@ def _write(panels: list[_Panel], items: tuple[str, ...]) -> None:
                 if value > 0:
                     _number(ax, column, row, value, size, dark=value > 0.72 * limit)
         left, right = _unranked_cells(end)
-        size = min(_LARGEST, width * (right - left) / 1.8, height / 1.2)
+        size = min(_LARGEST, width * (right - left) / 1.5, height / 1.2)
         for row, value in enumerate(shares.unranked[order] if beside and size >= _SMALLEST else ()):
             _number(ax, (left + right) / 2, row, value, size, dark=False)
 

@@ -101,6 +101,8 @@ def write_ticks(*ticks: Ticks) -> None:
                 places, names = np.asarray(given[0], dtype=np.float64)[::step], list(given[1])[::step]
                 axis.set_ticks(places, names, parse_math=False)
                 axis.set_tick_params(labelsize=fit.size)
+    for _ in range(2):  # names that grew move all else, which one layout does not settle
+        lay_out(ticks[0].ax)
 
 
 class _Fit(NamedTuple):

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from io import IOBase
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,13 @@ _MOST_SEEN = 20  # entries that tell what the others are
 
 def reader_of(values: Any) -> str:
     """What to do with values that are no matrix of numbers, as the end of a message; empty where nothing is known."""
+    if isinstance(values, Path) or (isinstance(values, str) and not _is_ballot(values)):
+        return "; files are read by torchrank.datasets.read_rankings(path)"
+    if isinstance(values, IOBase):
+        return "; it is an open file: torchrank.datasets.read_rankings(path) reads files"
     if isinstance(values, Mapping):
+        if any(map(_is_ballot, values)):
+            return "; ballots and their numbers are read by from_ranking_strings(list(it), weights=list(it.values()))"
         return "; it is a dictionary: pass list(it.values()) or pandas.DataFrame.from_dict(it, orient='index')"
     if isinstance(values, Set):
         return "; it is a set, which has no order: pass a list"
@@ -39,7 +47,17 @@ def reader_of(values: Any) -> str:
 
 
 def refuse_unordered(rows: Any, name: str, expected: str) -> None:
-    """Raise ``TypeError`` for a row that is a set or a dictionary, whose order says nothing."""
+    """Raise ``TypeError`` for rows, or a row, in a set or a dictionary, whose order says nothing or whose values stay.
+
+    Names in the form of a dictionary's keys have an order.
+    """
+    if isinstance(rows, Mapping):
+        raise TypeError(
+            f"{name} is a {type(rows).__name__}, whose values would be lost; pass list({name}), and where they are "
+            f"numbers of rankings weights=list({name}.values())"
+        )
+    if isinstance(rows, (set, frozenset)):
+        raise TypeError(f"{name} is a {type(rows).__name__}, which has no order; pass a list")
     for number, row in enumerate(rows):
         if isinstance(row, (Set, Mapping)):
             raise TypeError(

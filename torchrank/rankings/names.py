@@ -19,9 +19,11 @@ def columns_of(table: Any) -> Any:
 
 
 def refuse_one_name(names: Any, argument: str) -> None:
-    """Raise ``TypeError`` for a text where a list of names is expected, which would be taken letter by letter."""
+    """Raise ``TypeError`` for a text where a list of names is expected, of which each letter would be one, or a set."""
     if isinstance(names, (str, bytes)):
         raise TypeError(f"{argument}={names!r} is one name; expected a list of names, such as [{names!r}]")
+    if isinstance(names, (set, frozenset)):
+        raise TypeError(f"{argument} is a {type(names).__name__}, which has no order; expected a list of names")
 
 
 def check_same_names(first: Any, second: Any, first_is: str, second_is: str, remedy: str) -> None:

@@ -60,7 +60,8 @@ def as_scores(
     scores, origin = as_tensor(X, name, _SCORES, ordinal=ordinal and not apart, apart=apart)
     if scores.ndim < least_dims:
         shape = tuple(scores.shape)
-        hint = f"; for one ranking pass {name}[None, :]" if scores.ndim == 1 else ""
+        row = f"{name}.to_numpy()" if hasattr(X, "iloc") else name
+        hint = f"; for one ranking pass {row}[None, :]" if scores.ndim == 1 else ""
         wanted = "(..., items)" if least_dims == 1 else f"(..., rankings, items) with at least {least_dims} dimensions"
         raise ValueError(f"{name} has shape {shape}; expected {wanted}{hint}")
     if scores.shape[-1] < least_items:
