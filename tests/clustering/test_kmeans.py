@@ -102,9 +102,10 @@ def test_the_first_of_equally_near_centers_is_the_nearest_in_blocks_too(monkeypa
     torch.testing.assert_close(cost, expected[1], rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("heavy", [1.0, 1e9, 1e15])  # one that leaves takes no digits of what stays
 @pytest.mark.parametrize("columns", [1, 16])
 @pytest.mark.parametrize("compiled", [True, False])
-def test_means_follow_the_points_that_moved(columns, compiled, monkeypatch):
+def test_means_follow_the_points_that_moved(columns, compiled, heavy, monkeypatch):
     monkeypatch.setattr(nearest_centers_of_cpu, "_TILE_NUMBERS", 0)
     monkeypatch.setattr(nearest_centers_of_cpu, "_LEAST_COLUMNS", columns)
     generator, n_clusters = seeded(2), 4
@@ -112,12 +113,13 @@ def test_means_follow_the_points_that_moved(columns, compiled, monkeypatch):
     geometry = FeatureGeometry(X, weights)
     geometry.compiled = compiled
     before, after = torch.randint(n_clusters - 1, (2, 3, 200), generator=generator)
+    weights[3], before[0, 3], after[0, 3] = heavy, 0, 1
     after[2] = before[2]  # a start in which no point moves
     after[0, 7] = n_clusters - 1  # where none was before
     clusters = None
     for labels in (before, after):
         mass = masses(labels, n_clusters, weights)
-        clusters = Clusters(labels, mass, geometry.centers(labels, mass, clusters))
+        clusters = Clusters(labels, mass, mass, geometry.centers(labels, mass, clusters))
         for start, own in enumerate(labels):
             for cluster in own.unique():
                 share = weights * (own == cluster)

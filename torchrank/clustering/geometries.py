@@ -8,6 +8,7 @@ from torch import Tensor
 from torchrank.clustering.lloyd import Clusters, Geometry, shares_of
 from torchrank.ops.engines import why_missing
 
+_SHRUNK = 64  # times, from which on sums of clusters are not taken from those before
 _ROUNDING = 1e-12  # relative error that squared distances can have
 _FEW_CLUSTERS = 16  # up to which products of all points are faster
 _BLOCK = 2**17  # distances that stay in a processor's cache
@@ -61,7 +62,7 @@ class FeatureGeometry(Geometry):
             return means(shares_of(labels, mass.shape[1], self.weights)) @ self.features
         from torchrank.cpu.nearest_centers import add_moved  # numba takes half a second to import
 
-        if previous is None:
+        if previous is None or bool((mass < previous.most / _SHRUNK).any()):  # of what is left digits would be lost
             sums, before = self.features.new_zeros((*mass.shape, self.features.shape[1])), torch.full_like(labels, -1)
         else:
             sums, before = previous.centers * previous.mass[..., None], previous.labels

@@ -26,6 +26,7 @@ class Clusters(NamedTuple):
 
     labels: Tensor  # (s, m) int64
     mass: Tensor  # (s, c) float64 sums of weights
+    most: Tensor  # (s, c) the largest that they were
     centers: Tensor  # (s, c, q)
 
 
@@ -61,8 +62,8 @@ class Geometry(Protocol):
 class KMeansFit(Evidence, Generic[Kind]):
     """Labels, and the evidence for them; ``reason`` is "tolerance" or "max_iter".
 
-    The objective is the weighted sum of what the rows cost at their centers, and never rises; losses are the last
-    objective of each start.
+    The objective is the weighted sum of what the rows cost at their centers, and never rises but for rounding; losses
+    are the last objective of each start.
     """
 
     labels: Kind  # (m,) int64, the nearest of the centers; None of rows in batches, for which predict gives them
@@ -142,7 +143,8 @@ def _run(
     traces, clusters, mass = [], None, masses(labels, n_clusters, weights)
     for n_iter in range(1, max_iter + 1):
         filled = mass > 0
-        clusters = Clusters(labels, mass, geometry.centers(labels, mass, clusters))
+        most = mass if clusters is None else torch.maximum(mass, clusters.most)
+        clusters = Clusters(labels, mass, most, geometry.centers(labels, mass, clusters))
         nearest, cost = geometry.nearest(clusters.centers, filled)
         objective = cost @ weights
         reseeded, mass = _fill_empty(nearest, cost, geometry, n_clusters)

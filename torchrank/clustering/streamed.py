@@ -94,7 +94,8 @@ def streamed_lloyd(
 ) -> tuple[State, KMeansFit]:
     """Run Lloyd's algorithm until a pass finds the sums of the one before, so that centers stay, or gains nothing.
 
-    A cluster that becomes empty gets a ranking that costs most as its center. The objective never rises.
+    A cluster that becomes empty gets a ranking that costs most as its center. The objective never rises but for
+    rounding.
 
     Args:
         passes: the rows.

@@ -53,7 +53,8 @@ def differences(there: dict[str, Any], wanted: dict[str, Any], within: str = "")
         if isinstance(its, dict) and isinstance(ours, dict) and its != ours:
             found.append(differences(its, ours, f"{within}{key}: "))
         elif its != ours:
-            found.append(within + key if key == "input" else f"{within}{key} {its!r} and not {ours!r}")  # a digest
+            values = " (X, Y)" if key == "input" else f" {its!r} and not {ours!r}"  # of input there are digests
+            found.append(f"{within}{key}{values}")
     return ", ".join(found)
 
 

@@ -13,7 +13,7 @@ for rows in batches, the name of a file that the state of the fit is kept in aft
 goes on from it, and ends as one that was not ended: bit for bit where batches come in the same order, and up to the
 rounding of sums where a DataLoader shuffles. The file stays; it is refused for other rows, settings, or another seed of
 the generator, and where it was changed; fits that depend on the order of rows refuse batches that come in another one
-in every pass; a larger ``max_iter`` goes on. One fit at a time writes a file.""",
+in every pass; a larger ``max_iter`` goes on, from the start that the smaller one found. One fit at a time writes.""",
     "group": """\
 for rows in batches, a process group of ``torch.distributed``, each process of which reads the same rows and works on
 every so many-th batch; None is this process alone.""",

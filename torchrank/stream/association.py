@@ -90,8 +90,8 @@ def kendall_test(
         where a row ties all items, or two have fewer than two in common: there is nothing to test.
 
     Raises:
-        ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`; batch dimensions; "exact" for tied
-            rankings or for more than 170 items.
+        ValueError, TypeError, RuntimeError: as :func:`torchrank.kendall_gram`; batch dimensions; "exact" for rankings
+            that tie some items and not all, or for more than 170 items.
 
     Example:
         >>> X = np.array([[1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 2.0, 3.0, 5.0, 4.0]])
