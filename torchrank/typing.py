@@ -51,6 +51,11 @@ class DataSetLike(Protocol[Kind_co]):
         """``(m,)``."""
         ...
 
+    @property
+    def rankers(self) -> Sequence[Any]:
+        """Names of the rows, which prepared rankings have not."""
+        ...
+
 
 class SparseMatrix(Protocol):
     """A matrix of ``scipy.sparse``, which need not be imported to take one."""
@@ -68,6 +73,8 @@ Values: TypeAlias = ArrayLike[Kind] | FrameLike[Kind] | Sequence[ArrayLike[Kind]
 Variant: TypeAlias = Literal["a", "b"]
 MissingWord: TypeAlias = Literal["raise", "interleaving", "topk", "pairwise"]
 PartialWord: TypeAlias = Literal["interleaving", "topk"]
+VoteWord: TypeAlias = Literal["raise", "interleaving", "topk"]
+PositionWord: TypeAlias = Literal["raise", "topk"]
 Noise: TypeAlias = Literal["uniform", "gaussian"]
 ItemWeights: TypeAlias = Literal["hyperbolic"]
 PairMethod: TypeAlias = Literal["auto", "signs", "inversions", "reference"]

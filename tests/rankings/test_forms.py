@@ -181,6 +181,13 @@ def test_other_results_that_memory_does_not_hold_name_what_holds_less():
     ):
         with pytest.raises(torch.OutOfMemoryError, match=r"for 1000000000000 x 780 features \(.* GiB.*kendall_gram"):
             features()
+    for gram in (
+        torchrank.spearman_gram,
+        lambda X: torchrank.diffusion_gram(X, beta=1.0),
+        lambda X: torchrank.weighted_kendall_gram(X, pairs=torchrank.pair_weights(torch.ones(2))),
+    ):
+        with pytest.raises(torch.OutOfMemoryError, match=r"for a matrix .*f\(X, Y\[start:stop\]\)"):
+            gram(X + torch.tensor([0.0, 1.0]))
     with pytest.raises(torch.OutOfMemoryError, match=r"for tests of 100000000 x 100000000 .*kendall_graph with alpha="):
         association._tables(10**8, 10**8)
 

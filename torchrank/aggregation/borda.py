@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import torch
 from torch import Tensor
 
@@ -9,19 +11,19 @@ from torchrank.aggregation.ties import merge_close
 from torchrank.ops.rank import as_rankings
 from torchrank.rankings.derivatives import without_gradient
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.missing import PARTIAL, Meaning, Missing
+from torchrank.rankings.missing import Meaning, MissingVotes
 from torchrank.rankings.orders import centered_mid_ranks
 from torchrank.rankings.powers import unit_of
 from torchrank.rankings.validate import Scores, as_weights
-from torchrank.typing import Array, Values
+from torchrank.typing import Array, Values, VoteWord
 
-_LEGAL = ("raise", *PARTIAL)
+_LEGAL = get_args(VoteWord)
 _REMEDY = 'pass missing="interleaving" if unranked items may be anywhere, or "topk" if they are below all ranked ones'
 _ROUNDING = 1e-10  # of n votes: mean votes closer than this are equal, up to the order of summation
 
 
 @isolated
-def borda(X: Scores[Array], weights: Values | None = None, *, missing: Missing = None) -> Array:
+def borda(X: Scores[Array], weights: Values | None = None, *, missing: MissingVotes = None) -> Array:
     r"""Borda's central ranking: the mean votes of every item, between 1 and n.
 
     A complete ranking gives its first item n votes, the next n - 1, and the last one vote; tied items share the mean of

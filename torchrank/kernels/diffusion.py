@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchrank.ops.memory import explaining_memory
 from torchrank.ops.rank import rankings_of_sides
 from torchrank.rankings.derivatives import on_values
 from torchrank.rankings.isolation import isolated
@@ -81,6 +82,7 @@ def diffusion_gram(X: Scores[Array], Y: Scores[Array] | None = None, *, beta: fl
     )
 
 
+@explaining_memory
 def _entries(sides: tuple[Tensor, ...], beta: float, dtype: torch.dtype) -> Tensor:
     """The kernel of all pairs of rows, ``(..., m, m2)``, of ranks and strict pairs of one side or both."""
     n = sides[0].shape[-1]

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from torchrank._docs import shares_arguments
 from torchrank.kernels.arguments import ARGUMENTS
+from torchrank.ops.memory import explaining_memory
 from torchrank.ops.rank import rankings_of_sides
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.orders import centered_mid_ranks
@@ -50,14 +51,19 @@ def spearman_gram(X: Scores[Array], Y: Scores[Array] | None = None) -> Array:
     pair = rankings_of_sides(X, Y, "raise", remedy=_REMEDY)
     x, norm_x = _centered(pair.X)
     y, norm_y = (x, norm_x) if pair.Y is None else _centered(pair.Y)
-    products = x @ y.mT
-    scale = (norm_x[..., :, None] * norm_y[..., None, :]).sqrt_()
-    result = products / torch.where(scale > 0, scale, 1)
+    result = _cosines(x, norm_x, y, norm_y)
     if pair.Y is None:
         result = result.tril() + result.tril(-1).mT  # sums beyond 2^53 may round otherwise in the other order
     return pair.origin.gram(
         pair.without_gradient(result.to(pair.dtype), what="rank correlations are"), symmetric=pair.Y is None
     )
+
+
+@explaining_memory
+def _cosines(x: Tensor, norm_x: Tensor, y: Tensor, norm_y: Tensor) -> Tensor:
+    """Products over the roots of squared norms; 0 where one of these is."""
+    scale = (norm_x[..., :, None] * norm_y[..., None, :]).sqrt_()
+    return x @ y.mT / torch.where(scale > 0, scale, 1)
 
 
 def _centered(rankings: Rankings) -> tuple[Tensor, Tensor]:

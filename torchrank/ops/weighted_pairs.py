@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from torchrank._progress import progress_bar
+from torchrank.ops.memory import explaining_memory
 from torchrank.ops.reference.pair_counts import pair_blocks, signs
 from torchrank.ops.registration import implement, vmap_by_calls
 from torchrank.rankings.derivatives import in_graph, refuse_nested_forward
@@ -51,6 +52,7 @@ def weighted_pairs(
     return WeightedPairs(*call(x, y, weights, workspace, progress))
 
 
+@explaining_memory
 def _sums(
     x: Tensor, y: Tensor | None, weights: Tensor, workspace: int, progress: bool
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from torchrank.ops.engines import why_missing
+from torchrank.ops.memory import explaining_memory
 from torchrank.ops.reference.weighted_signs import weighted_signs as reference_engine
 from torchrank.ops.registration import implement, vmap_as_batch
 
@@ -34,10 +35,12 @@ def _fake(x: Tensor, y: Tensor, workspace: int) -> Tensor:
     return torch.empty((x.shape[0], x.shape[1], y.shape[1]), dtype=torch.int64, device=x.device)
 
 
+@explaining_memory
 def _on_any_device(x: Tensor, y: Tensor, workspace: int) -> Tensor:
     return reference_engine(x, y, workspace)
 
 
+@explaining_memory
 def _on_cpu(x: Tensor, y: Tensor, workspace: int) -> Tensor:
     if why_missing("cpu"):
         return reference_engine(x, y, workspace)

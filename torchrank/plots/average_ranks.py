@@ -10,7 +10,7 @@ from torchrank.plots.axes import as_rankings, axes_or_new, positions_of, style
 from torchrank.plots.text import lay_out, room_of, wrap_label
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_number
-from torchrank.typing import MissingWord
+from torchrank.typing import PositionWord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ def plot_average_ranks(
     weights: Any = None,
     items: "Sequence[str] | None" = None,
     alpha: float = 0.05,
-    missing: MissingWord | None = None,
+    missing: PositionWord | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     r"""Draw average ranks on a line, with bars that join items whose ranks do not differ significantly.

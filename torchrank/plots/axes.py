@@ -1,7 +1,7 @@
 """What all pictures share: axes, colors, and inputs as arrays."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torchrank.rankings.convert import to_positions
 from torchrank.rankings.missing import Meaning, Missing, meaning_of, refuse_batches
 from torchrank.rankings.prepared import said_of
 from torchrank.rankings.validate import as_scores, as_weights, check_choice
+from torchrank.typing import PositionWord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,7 +163,7 @@ def positions_of(rankings: CountedRankings) -> np.ndarray:
         ValueError: unranked items that mean something else.
     """
     word = rankings.meaning.word
-    check_choice(word, "missing", ("raise", "topk"))
+    check_choice(word, "missing", get_args(PositionWord))
     unranked = np.isnan(rankings.scores)
     if word == "raise" and unranked.any():
         row, item = np.argwhere(unranked)[0]

@@ -11,7 +11,7 @@ from torchrank.plots.maps import areas_of, radii_of, scatter_groups
 from torchrank.plots.placing import write_names
 from torchrank.plots.text import lay_out, legend_beside, wrap_label
 from torchrank.rankings.isolation import isolated
-from torchrank.typing import MissingWord
+from torchrank.typing import PositionWord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ def plot_permutohedron(
     *,
     weights: Any = None,
     items: "Sequence[str] | None" = None,
-    missing: MissingWord | None = None,
+    missing: PositionWord | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw rankings of three or four items on the permutohedron.

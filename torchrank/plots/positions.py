@@ -10,7 +10,7 @@ from torchrank.plots.axes import CountedRankings, as_array, as_groups, as_rankin
 from torchrank.plots.text import Ticks, lay_out, write_ticks
 from torchrank.rankings.convert import to_positions
 from torchrank.rankings.isolation import isolated
-from torchrank.rankings.missing import Missing
+from torchrank.rankings.missing import MissingVotes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def plot_positions(
     weights: Any = None,
     items: "Sequence[str] | None" = None,
     center: Any = None,
-    missing: Missing = None,
+    missing: MissingVotes = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw the share of rankings that put each item in each position, items in the order of the central ranking.
@@ -91,7 +91,7 @@ def plot_cluster_positions(
     weights: Any = None,
     items: "Sequence[str] | None" = None,
     centers: Any = None,
-    missing: Missing = None,
+    missing: MissingVotes = None,
     axes: "Sequence[Axes] | np.ndarray | None" = None,
 ) -> np.ndarray:
     """Draw :func:`plot_positions` of each cluster, in one scale of colors, with the cluster's share as the title.

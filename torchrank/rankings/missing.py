@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank.typing import MissingWord, PartialWord
+from torchrank.typing import MissingWord, PartialWord, VoteWord
 
 MISSING = get_args(MissingWord)
 PARTIAL = get_args(PartialWord)  # a ranking stands for all total rankings that agree with it
@@ -44,7 +44,9 @@ class Meaning:
 
 
 # One word; or nested sequences or an array of a word for each ranking, (..., m).
-Missing: TypeAlias = MissingWord | Sequence[PartialWord | Sequence[PartialWord]] | np.ndarray | Meaning | None
+WordOfEach: TypeAlias = Sequence[PartialWord | Sequence[PartialWord]] | np.ndarray
+Missing: TypeAlias = MissingWord | WordOfEach | Meaning | None
+MissingVotes: TypeAlias = VoteWord | WordOfEach | Meaning | None  # where pairwise deletion has no meaning
 
 
 def meaning_of(

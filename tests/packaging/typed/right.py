@@ -45,6 +45,11 @@ reveal_type(tr.rank(tensor))  # Rankings[Tensor]
 reveal_type(tr.rank(lists)[:1])  # Rankings[ndarray]
 reveal_type(tr.kendall_gram(tr.rank(tensor)))  # Tensor
 reveal_type(tr.SparseRankings.from_orders([[1, 2], [0]]))  # SparseRankings[Any]
+sparse = tr.SparseRankings.from_orders([[1, 2], [0]])
+reveal_type(tr.kendall_gram(sparse))  # Any
+reveal_type(tr.kendall_neighbors(sparse, 1))  # Neighbors[Any]
+reveal_type(tr.fit_plackett_luce(sparse).logits)  # Any
+reveal_type(tr.borda(sparse, missing=["topk", "topk"]))  # Any
 reveal_type(tr.from_orders(lists))  # ndarray
 reveal_type(tr.from_positions(tensor, ties="raise"))  # Tensor
 reveal_type(tr.to_orders(array))  # ndarray

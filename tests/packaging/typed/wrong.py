@@ -40,6 +40,7 @@ print(tr.kendall_neighbors(array, 2).labels)  # fault
 tr.to_positions(array, ties="max")  # fault
 tr.from_positions(array, ties="min")  # fault
 tr.kemeny(array, method="exact")  # fault
+tr.borda(array, missing="pairwise")  # fault
 tr.fit_mallows(array, ties="davidson")  # fault
 tr.fit_plackett_luce(array, method="bfgs")  # fault
 tr.kron_rls(array, None, array, 1.0, relation="antisymmetric")  # fault
