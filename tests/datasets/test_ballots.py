@@ -32,7 +32,7 @@ def test_a_column_of_ballots_in_files_and_data_frames(write):
     np.testing.assert_array_equal(alone.scores, [[2, 1], [1, 2]])
     with pytest.raises(ValueError, match="has no column 'votes'"):
         read_rankings(write(VOTES), ballot="votes")
-    with pytest.raises(ValueError, match="table has 0 columns 'votes'"):
+    with pytest.raises(ValueError, match="table has no column 'votes'"):
         ranking_data(pd.read_csv(write(VOTES)), ballot="votes")
 
 

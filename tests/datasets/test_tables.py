@@ -55,9 +55,9 @@ def test_columns_of_a_data_frame_say_weights_rankers_and_features():
     assert (chosen.items, chosen.rankers, chosen.features) == (("salad", "age"), (), None)
     with pytest.raises(TypeError, match=r"dtype (object|str) in column 'who'.*weights=, rankers="):
         ranking_data(frame, form="scores")
-    with pytest.raises(ValueError, match="table has 0 columns 'count'"):
+    with pytest.raises(ValueError, match="table has no column 'count'"):
         ranking_data(frame, form="scores", weights="count")
-    with pytest.raises(ValueError, match="table has 2 columns 'a'"):
+    with pytest.raises(ValueError, match="table has 2 columns called 'a'"):
         ranking_data(pd.DataFrame([[1, 2]], columns=["a", "a"]), form="scores")
 
 
@@ -135,7 +135,7 @@ def test_text_is_refused(form):
         ranking_data([["1", "2"]], form=form)
     with pytest.raises(TypeError, match="dtype object"):
         ranking_data([[1j, None]], form=form)
-    with pytest.raises(TypeError, match="dtype <U1"):
+    with pytest.raises(TypeError, match=r"table is 'a'; files are read by .*read_rankings"):
         ranking_data("a", form=form)
 
 
@@ -165,7 +165,7 @@ def test_names_and_indices_are_not_mixed():
         ranking_data([["a", 1]], form="orders")
 
 
-@pytest.mark.parametrize("table", [["a>b", "b>a"], [1, 2], np.arange(3), "ab"])
+@pytest.mark.parametrize("table", [["a>b", "b>a"], [1, 2], np.arange(3)])
 def test_rows_of_orders_are_lists(table):
     with pytest.raises(TypeError, match="as row 0"):
         ranking_data(table, form="orders")

@@ -24,7 +24,8 @@ def check_columns(frame: Any, names: Sequence[Any]) -> None:
     counts = Counter(frame.columns)
     for name in names:
         if counts[name] != 1:
-            raise ValueError(f"table has {counts[name]} columns {name!r}; its columns are {list(frame.columns)}")
+            found = f"{counts[name]} columns called" if counts[name] else "no column"
+            raise ValueError(f"table has {found} {name!r}; its columns are {list(frame.columns)}")
 
 
 def numbers_of(frame: Any, names: Sequence[Any]) -> np.ndarray:

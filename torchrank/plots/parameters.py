@@ -72,7 +72,7 @@ def plot_parameters(
     first = next(iter(series.values()))
     if names is None and first.label == _CONCENTRATION:
         names = [f"cluster {number}" for number in range(n)]
-    words = as_names(names, n, "names", "there are {n} parameters")
+    words = as_names(names, n, "names", f"there are {{n}} {first.label}s")
     ax = axes_or_new(ax, (5.0, 1.2 + n * max(0.25, 0.12 * len(series))))
     means = np.mean([one.values for one in series.values()], axis=0)
     order = np.argsort(-means, kind="stable")  # NaN comes last
