@@ -235,7 +235,11 @@ def test_what_r_writes_for_nothing(write):
     np.testing.assert_array_equal(data.scores, [[1, NAN], [NAN, 1], [1, 2]])
     namibia = read_rankings(write(text), form="orders", items=["DE", "FR", "NA"])
     np.testing.assert_array_equal(namibia.scores[0], [2, NAN, 1])
-    assert ranking_data([["DE", "NA"]], form="orders").items == ("DE", "NA")  # lists have None for nothing
+    lists = [["DE", "NA"], ["FR", "NA"]]  # which may be of Namibia
+    with pytest.raises(ValueError, match="'NA' in row 0, which programs write where there is nothing: pass unranked="):
+        ranking_data(lists, form="orders")
+    assert ranking_data(lists, form="orders", unranked="NA").items == ("DE", "FR")
+    assert ranking_data(lists, form="orders", items=["DE", "FR", "NA"]).scores.tolist()[0][2] == 1
 
 
 def test_gaps_are_closed_on_request(write):

@@ -227,10 +227,28 @@ def test_top_lists_of_many_items():
         sum(place[a] > place[b] for k, a in enumerate(own) for b in (*own[k + 1 :], *set(range(60)) - set(own)))
         for own in lists
     ]
-    assert float(fit.mean_distance) == pytest.approx(np.mean(discordant), rel=1e-13)
     lam = torch.tensor(float(fit.lam), dtype=torch.float64)
-    expected = [mean_distance(lam, 60) - mean_distance(lam, 60 - len(own)) for own in lists]
-    assert np.mean(expected) == pytest.approx(float(fit.mean_distance), rel=1e-10)
+    left_open = np.mean([float(mean_distance(lam, 60 - len(own))) for own in lists])
+    assert float(fit.mean_distance) == pytest.approx(np.mean(discordant) + left_open, rel=1e-13)
+    assert float(fit.mean_distance) == pytest.approx(float(mean_distance(lam, 60)), rel=1e-10)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_mean_distance_expects_what_rows_leave_open(form):
+    X, agree, words = partial_data(form, seed=5, m=9, n=4)
+    if form == "interleaving":  # rows that say nothing count too
+        X = np.concatenate([X, [[NAN] * 4, [NAN, 1.0, NAN, NAN]]])
+        agree = [*agree, *[np.array(list(permutations(range(4)))) + 1.0] * 2]
+    fit = fit_mallows(X, **words)
+    lam, center = float(fit.lam), np.asarray(fit.center)
+    i, j = np.triu_indices(4, 1)
+    means = []
+    for rankings in map(np.asarray, agree):
+        apart = (rankings[:, i] - rankings[:, j]) * (center[i] - center[j])
+        distance = (apart < 0).sum(1)
+        share = np.exp(-lam * distance)
+        means.append(share @ distance / share.sum())
+    assert float(fit.mean_distance) == pytest.approx(np.mean(means), rel=1e-9)
 
 
 @pytest.mark.parametrize("lam", [-1.5, -0.2, 0.0, 1e-7, 0.4, 0.999, 1.0, 2.5])

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from torchrank.datasets.names import NOTHING
+
 # Signs with which other programs write rankings, ties and lists: arrows and signs of order beyond ASCII among them. An
 # arrow in ASCII leaves its shaft at the end of a label, since strings are split at >.
 _SIGNS = (
@@ -17,7 +19,6 @@ _AMOUNT = r"[-+]?\d[\d.,/]*(?:[eE][-+]?\d+)?\s*%?\s*(?:votes?)?\s*"
 _BEFORE = re.compile(rf"[(\[#]?\s*{_AMOUNT}(?:[)\]]\s*|[:;,|*\u00d7x]\s*|(?<=\s))(?P<label>.+)", re.DOTALL)
 _BEHIND = re.compile(rf"(?P<label>.+?)(?:\s*[:;,|*\u00d7#(\[]+|\s+x)\s*{_AMOUNT}[)\]]?", re.DOTALL)
 _NUMBERED = re.compile(r"[-+]?\d[\d.,/]*\s*:\s")  # what is a weight, but for separators that Python does not read
-_NOTHING = {"NA", "nan", "NaN", "<NA>", "N/A", "#N/A", "None", "null", "NULL"}  # as programs write it
 
 
 def refuse_other_ballots(strings: Sequence[str], groups: list[list[list[str]]], names: tuple[str, ...]) -> None:
@@ -46,7 +47,7 @@ def refuse_other_ballots(strings: Sequence[str], groups: list[list[list[str]]], 
             refuse(name, "has one parenthesis of two")
         if name.count('"') % 2:
             refuse(name, "has one quotation mark of two")
-        if name in _NOTHING:
+        if name in NOTHING:
             refuse(name, "is what programs write where there is nothing")
         if _NUMBERED.match(name):
             refuse(name, "begins with what may be a weight")

@@ -12,6 +12,9 @@ from torchrank.rankings.names import refuse_one_name
 _EXACT = 2**53  # from here on floats no longer tell neighboring integers apart
 
 
+NOTHING = {"NA", "nan", "NaN", "<NA>", "N/A", "#N/A", "None", "null", "NULL"}  # as programs write that there is nothing
+
+
 def is_absent(entry: Any) -> bool:
     """Whether an entry of a table of names is empty: None, NaN, what pandas calls NA, or empty text."""
     return entry is None or type(entry).__name__ in ("NAType", "NaTType") or entry == "" or entry != entry

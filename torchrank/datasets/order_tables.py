@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from torchrank.datasets.names import each_once, is_absent, sorted_names, whole
+from torchrank.datasets.names import NOTHING, each_once, is_absent, sorted_names, whole
 from torchrank.rankings.convert import from_orders
 from torchrank.rankings.forms import refuse_unordered
 
@@ -78,6 +78,11 @@ def _check_names(number: int, row: list[Any], words: bool, items: Sequence[Any] 
                 f"table has {entry!r} in row {number}, a whole ballot where the name of an item was expected; ballot= "
                 "names a column of such strings, from_ranking_strings takes a list of them, and a name with > in it is "
                 "taken where items= lists it"
+            )
+        if words and entry in NOTHING and (items is None or entry not in items):
+            raise ValueError(
+                f"table has {entry!r} in row {number}, which programs write where there is nothing: pass "
+                f"unranked={entry!r}, or items= with all names if it is one"
             )
         if not words and (type(entry) is not int or entry < 0):
             raise (ValueError if type(entry) is int else TypeError)(

@@ -13,7 +13,13 @@ from torchrank._warnings import warn
 from torchrank.aggregation.kemeny import kemeny
 from torchrank.distributions.agreeing import N_SAMPLES
 from torchrank.distributions.mallows import COMPLETE, UNTIED
-from torchrank.distributions.mallows_law import MOST_LAM, lam_of_mean_distance, log_partition, variance_distance
+from torchrank.distributions.mallows_law import (
+    MOST_LAM,
+    lam_of_mean_distance,
+    log_partition,
+    mean_distance_within,
+    variance_distance,
+)
 from torchrank.distributions.partial_fit import Problem, search
 from torchrank.distributions.partial_rows import TIES, PartialRows, partial_rows
 from torchrank.kernels.kendall import kendall_distance
@@ -51,7 +57,7 @@ class MallowsFit(NamedTuple, Generic[Kind]):
     center: Kind  # (..., n) scores of the center
     lam: Kind  # (...) concentration, at least 0
     standard_error: Kind  # (...) of lam, the center taken as known
-    mean_distance: Kind  # (...) weighted mean of discordant pairs with the center, expected where rows leave it open
+    mean_distance: Kind  # (...) weighted mean of discordant pairs with the center, expected of pairs left open
     log_likelihood: Kind  # (...) of the weighted rankings
     optimal: Kind  # (...) bool: whether no center is proven to be better
     objective: Kind  # (..., steps + 1) log-likelihood at the start of a search and after its steps; else (..., 0)
@@ -206,7 +212,7 @@ def _closed_form(
         center=middle,
         lam=lam,
         standard_error=(total * variance_distance(lam, n, groups)).rsqrt(),
-        mean_distance=mean,
+        mean_distance=mean + mean_distance_within(lam, n, groups),
         log_likelihood=-total * (lam * mean + log_partition(lam, n, groups)),
         optimal=torch.zeros_like(mean, dtype=torch.bool) if optimal is None else optimal,
         objective=mean.new_zeros((*mean.shape, 0)),

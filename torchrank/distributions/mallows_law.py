@@ -72,6 +72,11 @@ def mean_distance(lam: Tensor, n: int, groups: Tensor | None = None) -> Tensor:
     return torch.where(near, pairs / 2 + _sum(terms, groups), torch.where(lam < 0, pairs - far, far))
 
 
+def mean_distance_within(lam: Tensor, n: int, groups: Tensor) -> Tensor:
+    """The part of :func:`mean_distance` that is of pairs within groups, which data leave open."""
+    return mean_distance(lam, n) - mean_distance(lam, n, groups)
+
+
 def mean_scores(lam: Tensor, scores: Tensor) -> Tensor:
     r"""Expected scores ``(..., n)`` of a ranking of items whose scores in the center are ``scores``, from 1 to n.
 

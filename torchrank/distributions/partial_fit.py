@@ -10,7 +10,7 @@ from torchrank._warnings import warn_not_converged
 from torchrank.aggregation.kemeny import kemeny_of_preferences
 from torchrank.aggregation.preferences import pair_preferences
 from torchrank.distributions.agreeing import Agreeing
-from torchrank.distributions.mallows_law import log_partition, mean_distance, variance_distance
+from torchrank.distributions.mallows_law import log_partition, mean_distance, mean_distance_within, variance_distance
 from torchrank.distributions.partial_rows import PartialRows
 from torchrank.rankings.distinct import distinct_rows
 
@@ -69,7 +69,7 @@ class Problem:
             log_sums - known,
             self.total * mean_distance(lam, n, self.groups) - distance,
             spread - sums.variance @ self.weights,
-            distance / self.total,
+            distance / self.total + mean_distance_within(lam, n, self.groups),
             sums.effective.amin(dim=-1),
         )
 
