@@ -139,7 +139,7 @@ def _run(
     active = torch.arange(s, device=labels.device)
     ended, converged = torch.zeros_like(active), torch.zeros_like(active, dtype=torch.bool)
     objectives = torch.full((s,), math.inf, dtype=torch.float64, device=labels.device)
-    kept: dict[int, tuple[Tensor, Tensor, Tensor, Tensor]] = {}
+    kept: dict[int, tuple[Tensor, Clusters]] = {}
     traces, clusters, mass = [], None, masses(labels, n_clusters, weights)
     for n_iter in range(1, max_iter + 1):
         filled = mass > 0
@@ -156,32 +156,29 @@ def _run(
         traces.append(objectives.clone())
         ending = done.tolist() if n_iter < max_iter else [True] * len(active)
         for place in (place for place, ends in enumerate(ending) if ends):
-            parts = nearest[place], labels[place], clusters.centers[place], filled[place]
-            kept[int(active[place])] = tuple(part.clone() for part in parts)  # type: ignore[assignment]
+            own = Clusters(*(part[place].clone() for part in clusters))
+            kept[int(active[place])] = nearest[place].clone(), own
         show_starts(bar, n_iter, sum(ending), objectives.min())
         labels = reseeded
         if any(ending):
             going = [place for place, ends in enumerate(ending) if not ends]
-            active, labels, mass, clusters = (
-                active[going],
-                labels[going],
-                mass[going],
-                Clusters(*(part[going] for part in clusters)),
-            )
+            active, labels, mass = active[going], labels[going], mass[going]
+            clusters = Clusters(*(part[going] for part in clusters))
         if len(active) == 0:
             break
     best = int(objectives.argmin())
     n_iter = int(ended[best])
     trace = tuple(float(objective[best]) for objective in traces[:n_iter])
+    nearest, own = kept[best]
     fit = KMeansFit(
-        labels=kept[best][0],
+        labels=nearest,
         objective=trace,
         losses=tuple(objectives.tolist()),
         n_iter=n_iter,
         converged=bool(converged[best]),
         reason="tolerance" if converged[best] else "max_iter",
     )
-    return BestStart(fit, *kept[best][1:])
+    return BestStart(fit, own.labels, own.centers, own.mass > 0)
 
 
 def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:

@@ -15,7 +15,7 @@ from torchrank.datasets.matrices import scores_of
 from torchrank.datasets.order_tables import scores_of_orders
 from torchrank.datasets.ranking_strings import from_ranking_strings, unmarked
 from torchrank.rankings.arrays import refuse_masks
-from torchrank.rankings.forms import refuse_long_table
+from torchrank.rankings.forms import reader_of, refuse_long_table
 from torchrank.rankings.names import check_same_rows, refuse_one_name
 from torchrank.rankings.validate import as_marks
 from torchrank.typing import Gaps, TableForm
@@ -88,7 +88,7 @@ def ranking_data(
             "pandas.DataFrame.from_dict(it, orient='index'), which makes a row"
         )
     if isinstance(table, (str, PathLike)):
-        raise TypeError(f"table is {str(table)!r}; files are read by torchrank.datasets.read_rankings(path)")
+        raise TypeError(f"table is {str(table)!r}{reader_of(table)}")
     if not hasattr(table, "iloc"):
         columns = {"user": user, "ballot": ballot, "weights": weights, "rankers": rankers, "features": features}
         for name, value in columns.items():

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from io import IOBase
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ _MOST_SEEN = 20  # entries that tell what the others are
 
 def reader_of(values: Any) -> str:
     """What to do with values that are no matrix of numbers, as the end of a message; empty where nothing is known."""
-    if isinstance(values, Path) or (isinstance(values, str) and not _is_ballot(values)):
+    if isinstance(values, PathLike) or (isinstance(values, str) and not _is_ballot(values)):
         return "; files are read by torchrank.datasets.read_rankings(path)"
     if isinstance(values, IOBase):
         return "; it is an open file: torchrank.datasets.read_rankings(path) reads files"
@@ -47,10 +47,7 @@ def reader_of(values: Any) -> str:
 
 
 def refuse_unordered(rows: Any, name: str, expected: str) -> None:
-    """Raise ``TypeError`` for rows, or a row, in a set or a dictionary, whose order says nothing or whose values stay.
-
-    Names in the form of a dictionary's keys have an order.
-    """
+    """Raise ``TypeError`` for rows, or a row, in a set or a dictionary, which has no order, or values that are lost."""
     if isinstance(rows, Mapping):
         raise TypeError(
             f"{name} is a {type(rows).__name__}, whose values would be lost; pass list({name}), and where they are "
