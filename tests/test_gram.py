@@ -158,7 +158,7 @@ def test_files_of_others_are_not_overwritten(files, capsys):
     assert "which differs in variant None and not 'a'; remove both" in capsys.readouterr().err
     np.save(files / "x.npy", X + np.arange(7))
     assert neighbors(files) == 1
-    assert "which differs in input; remove both" in capsys.readouterr().err
+    assert "which differs in input (X, Y); remove both" in capsys.readouterr().err
     np.save(files / "x.npy", X)
     np.save(files / "out" / "indices.npy", X)
     assert neighbors(files) == 1

@@ -91,7 +91,7 @@ class KMeansFit(Evidence, Generic[Kind]):
 
 
 class BestStart(NamedTuple):
-    """The start that ended lowest."""
+    """The start that ended lowest, the first of those that are equal but for rounding."""
 
     fit: KMeansFit
     members: Tensor  # (m,) the labels that the last centers were computed from
@@ -108,7 +108,7 @@ def lloyd(
     *,
     moving: float = 0.0,
 ) -> BestStart:
-    """Run Lloyd's algorithm from all starts and keep the one that ends lowest.
+    """Run Lloyd's algorithm from all starts and keep the first that ends lowest.
 
     Every iteration computes the centers of the present clusters and moves every point to its nearest center, the first
     of equally near ones. A cluster that this empties gets the point that costs most. A start has converged when no
@@ -126,7 +126,7 @@ def lloyd(
     step = max(1, BATCH_ELEMENTS // max(1, n_clusters * labels.shape[1]))
     with starts_bar(len(labels), "k-means", progress) as bar:
         runs = [_run(geometry, batch, n_clusters, max_iter, bar, moving) for batch in labels.split(step)]
-    best = min(runs, key=lambda run: run.fit.objective[-1])
+    best = runs[_lowest([run.fit.objective[-1] for run in runs], geometry)]
     losses = tuple(loss for run in runs for loss in run.fit.losses)
     return best._replace(fit=replace(best.fit, losses=losses))
 
@@ -166,7 +166,7 @@ def _run(
             clusters = Clusters(*(part[going] for part in clusters))
         if len(active) == 0:
             break
-    best = int(objectives.argmin())
+    best = _lowest(objectives.tolist(), geometry)
     n_iter = int(ended[best])
     trace = tuple(float(objective[best]) for objective in traces[:n_iter])
     nearest, own = kept[best]
@@ -179,6 +179,12 @@ def _run(
         reason="tolerance" if converged[best] else "max_iter",
     )
     return BestStart(fit, own.labels, own.centers, own.mass > 0)
+
+
+def _lowest(objectives: list[float], geometry: Geometry) -> int:
+    """Number of the first of the lowest: starts often end in the same clusters, by other names, but for rounding."""
+    highest = min(objectives) + geometry.tolerance * float(geometry.weights.sum())
+    return next((start for start, objective in enumerate(objectives) if objective <= highest), 0)
 
 
 def nearest_centers(costs: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
