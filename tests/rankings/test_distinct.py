@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from torchrank.rankings import distinct
 from torchrank.rankings.distinct import distinct_rows
 
 
@@ -17,6 +18,26 @@ def test_against_numpy(dtype):
     weights = torch.from_numpy(rng.random(40))
     assert found.total(weights).tolist() == pytest.approx(np.bincount(inverse.reshape(-1), weights).tolist())
     assert len(found.first) == len(expected)
+
+
+@pytest.mark.parametrize("bits", [1, 4, 62])  # of the numbers that columns are digits of
+@pytest.mark.parametrize("scale", [1, 0.3, 2.0**50, 2.0**61, 1e300])
+@pytest.mark.parametrize("values", [1, 2, 3, 300])
+def test_numbers_of_any_size_against_numpy(values, scale, bits, monkeypatch):
+    monkeypatch.setattr(distinct, "_BITS", bits)
+    rng = np.random.default_rng(values)
+    for shape in ((1, 1), (2, 12), (30, 1), (30, 12)):
+        rows = scale * torch.from_numpy(rng.integers(0, values, shape) - values // 2).double()
+        rows[0, 0] += 2.0**-20 * scale
+        inverse = np.unique(rows.numpy(), axis=0, return_inverse=True)[1]
+        assert distinct_rows(rows).inverse.tolist() == inverse.reshape(-1).tolist()
+
+
+def test_large_numbers_that_differ_by_little():
+    rows = torch.tensor([[2.0**53 + 2], [2.0**53], [-1.0], [2.0**53]], dtype=torch.float64)
+    assert distinct_rows(rows).inverse.tolist() == [2, 1, 0, 1]
+    assert distinct_rows(rows.long()[:, [0, 0]]).inverse.tolist() == [2, 1, 0, 1]
+    assert distinct_rows(torch.tensor([[True], [False], [True]])).inverse.tolist() == [1, 0, 1]
 
 
 def test_missing_values_and_zeros_are_equal_to_themselves():
