@@ -1,5 +1,7 @@
 """Learning from rankings in PyTorch: exact Kendall and Mallows kernels on CPU and GPU, and what is built on them."""
 
+import typing as _typing
+
 from torchrank._version import __version__
 from torchrank._warnings import ConvergenceWarning
 from torchrank.aggregation import borda, copeland, kemeny, smoothed_borda, smoothed_copeland
@@ -173,3 +175,19 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
     "two_step_rls",
     "weighted_kendall_gram",
 ]
+
+if _typing.TYPE_CHECKING:
+    from torchrank import datasets as datasets
+    from torchrank import estimators as estimators
+    from torchrank import metrics as metrics
+    from torchrank import plots as plots
+else:
+
+    def __getattr__(name: str):
+        """Modules that need more than the rest, or that are seldom needed, when they are first named."""
+        from importlib import import_module
+
+        if name in ("datasets", "estimators", "metrics", "plots"):
+            return import_module(f"torchrank.{name}")
+        this = import_module(__name__)  # among whose names Python suggests one
+        raise AttributeError(f"module 'torchrank' has no attribute {name!r}", name=name, obj=this)

@@ -45,6 +45,19 @@ def test_import_brings_neither_extras_nor_engines():
     assert run(f"import torch, sys; before = {loaded}; import torchrank; print(set({loaded}) - set(before))") == "set()"
 
 
+def test_modules_that_are_not_imported_are_reached_by_name():
+    code = (
+        "import torchrank\n"
+        "print(*(getattr(torchrank, name).__name__ for name in ('datasets', 'estimators', 'metrics', 'plots')))\n"
+        "torchrank.kendal_gram"
+    )
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.stdout.split() == [f"torchrank.{name}" for name in ("datasets", "estimators", "metrics", "plots")]
+    last = process.stderr.splitlines()[-1]
+    assert last.startswith("AttributeError: module 'torchrank' has no attribute 'kendal_gram'")
+    assert "Did you mean: 'kendall_gram'?" in last
+
+
 def test_works_without_extras_and_triton_and_says_what_to_install():
     code = HIDE.format(hidden=(*OPTIONAL, "triton")) + (
         "import torchrank\n"

@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
 from torch import Tensor
 from typing_extensions import Self
 
-from torchrank import clustering
+import torchrank.clustering as clustering
 from torchrank._docs import shares_arguments
 from torchrank.estimators.border import check_precomputed, check_scores, takes_unranked
 from torchrank.estimators.data_sets import refuse_data_set, weights_of

@@ -13,7 +13,7 @@ from sklearn.utils.validation import (
 )
 from typing_extensions import Self
 
-from torchrank import kernels
+import torchrank.kernels as kernels
 from torchrank._docs import shares_arguments
 from torchrank.estimators.border import check_scores, takes_unranked
 from torchrank.estimators.data_sets import refuse_weights, weights_of

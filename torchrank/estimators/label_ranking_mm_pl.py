@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchrank import label_ranking as core
+import torchrank.label_ranking as core
 from torchrank._docs import shares_arguments
 from torchrank.estimators.fitting import SETTINGS, module_on_device
 from torchrank.estimators.label_ranking import LabelRanker

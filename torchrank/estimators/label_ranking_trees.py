@@ -5,7 +5,7 @@ from typing import Any, get_args
 import torch
 from torch import Tensor
 
-from torchrank import label_ranking as core
+import torchrank.label_ranking as core
 from torchrank.estimators.label_ranking import LabelRanker
 from torchrank.evidence import Evidence
 from torchrank.label_ranking.pruned_rank_tree import MOST_LAM

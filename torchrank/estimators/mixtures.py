@@ -7,7 +7,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from torchrank import mixtures
+import torchrank.mixtures as mixtures
 from torchrank._docs import shares_arguments
 from torchrank.distributions.agreeing import N_SAMPLES
 from torchrank.distributions.mallows_law import MOST_LAM

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 from typing_extensions import Self
 
-from torchrank import distributions
+import torchrank.distributions as distributions
 from torchrank._docs import shares_arguments
 from torchrank.estimators.border import RANK, check_features, refuse_words
 from torchrank.estimators.data_sets import NamedTable, refuse_weights, scores_of, weights_of
