@@ -34,7 +34,7 @@ INPUTS = {  # for Dask, for one call, settings
 }
 
 
-@pytest.fixture(scope="module", params=["synchronous", "threads", "cluster"])
+@pytest.fixture(scope="module", params=["synchronous", "threads", pytest.param("cluster", marks=pytest.mark.slow)])
 def scheduler(request):
     if request.param != "cluster":
         with dask.config.set(scheduler=request.param):

@@ -10,6 +10,7 @@ import torchrank
 from torchrank import __main__ as command_line
 
 
+@pytest.mark.slow
 def test_info_runs_as_a_module_and_names_versions_devices_and_engines():
     process = subprocess.run([sys.executable, "-m", "torchrank", "info"], capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr

@@ -187,6 +187,7 @@ def test_a_full_disk_is_told(files, capsys, monkeypatch):
     assert not (files / "out" / "indices.npy").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of files are of Unix")
 def test_a_file_that_may_not_grow_is_told(files):
     """What numpy.save says by itself is how many entries it has written."""
@@ -278,6 +279,7 @@ def test_wrong_options_show_the_usage(files, capsys, options):
     assert "usage: python -m torchrank gram" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_two_processes(files):
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
     job = ["torchrank", "gram", str(files / "x.npy"), "--out", str(files / "out"), "--block", "8"]

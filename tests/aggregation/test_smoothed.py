@@ -55,6 +55,7 @@ def test_small_windows_give_the_rules():
     np.testing.assert_array_equal(smoothed_copeland(x, window=1e-9, margin_window=1e-9), copeland(x))
 
 
+@pytest.mark.slow
 def test_derivatives():
     finite = torch.tensor(RNG.normal(size=(4, 5)), requires_grad=True)
     weights = torch.tensor(W[[0, 1, 3, 4]], requires_grad=True)

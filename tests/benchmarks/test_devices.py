@@ -93,6 +93,7 @@ def test_after_the_limit_no_size_is_begun(tmp_path, monkeypatch, capsys):
     assert "Left out for lack of time: kendall_gram, 9 rankings of 6 items; spearman, 3" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_case_that_fails_costs_no_other_rows(tmp_path, monkeypatch, capsys):
     def fails(X):
         raise RuntimeError("no such kernel")
@@ -104,6 +105,7 @@ def test_a_case_that_fails_costs_no_other_rows(tmp_path, monkeypatch, capsys):
     assert "Failed: broken, 3 rankings of 6 items (RuntimeError: no such kernel)" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_results_that_differ_are_an_error_after_all_rows_are_written(tmp_path, monkeypatch):
     calls = iter([0.0, 0.1])
     wrong = gram_case("wrong", lambda X: torchrank.kendall_gram(X) + next(calls, 0.0))

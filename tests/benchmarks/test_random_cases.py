@@ -11,6 +11,7 @@ from torchrank.cpu import pair_counts as engines
 from torchrank.ops import pair_counts as op
 
 
+@pytest.mark.slow
 def test_every_engine_agrees_on_some_hundred_cases(tmp_path):
     assert random_cases.main(["--cases", "300", "--out", str(tmp_path)]) == 0
     environment, *rows = map(json.loads, (tmp_path / "random_cases.jsonl").read_text().splitlines())

@@ -322,6 +322,7 @@ def error_of(rows, group):
         return f"{type(error).__name__}: {error}"
 
 
+@pytest.mark.slow
 def test_it_does_not_depend_on_processes(tmp_path):
     with_nan = X.copy()
     with_nan[150, 2] = np.nan

@@ -390,6 +390,7 @@ def test_forward_mode_and_its_refusal(call):
 COMPILED = [pytest.param(call, id=name) for name, call in EVERYTHING.items() if call.compiles]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", COMPILED)
 def test_compiled_it_is_the_same(call):
     torch.compiler.reset()

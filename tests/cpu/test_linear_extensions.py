@@ -105,6 +105,7 @@ def sampling(monkeypatch):
     monkeypatch.setattr(linear_extensions, "MOST_ITEMS", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.2])
 def test_samples_estimate_the_sums(sampling, lam):
     """Within five standard errors, by the effective number of samples."""
@@ -127,6 +128,7 @@ def test_samples_estimate_the_sums(sampling, lam):
         assert (preferences.numpy()[order.T] == 0).all()
 
 
+@pytest.mark.slow
 def test_estimates_of_the_sum_are_unbiased(sampling):
     precedes = from_preferences([[(0, 3), (1, 2)]]).precedes
     center, lam = torch.tensor([[0, 2, 1, 3]]), torch.tensor([0.9], dtype=torch.float64)
@@ -135,6 +137,7 @@ def test_estimates_of_the_sum_are_unbiased(sampling):
     assert abs(estimates.mean() - weight) < 5 * estimates.std() / 4000**0.5
 
 
+@pytest.mark.slow
 def test_an_order_has_the_same_samples_wherever_it_stands(sampling):
     precedes = partial_orders(np.random.default_rng(4), 9, 5)
     centers, lam = torch.tensor([[0, 1, 2, 3, 4], [4, 2, 0, 1, 3]]), torch.tensor([0.4, 2.0], dtype=torch.float64)

@@ -41,6 +41,7 @@ def test_all_pairs_kept():
     assert found.tolist() == best_places(ranks, 2, secondary, 80 * 79 // 2).tolist()
 
 
+@pytest.mark.slow
 def test_wide_ranks_give_what_narrow_ones_give(monkeypatch):
     ranks, secondary = case(600, levels=600)
     arguments = torch.from_numpy(ranks), 2, torch.from_numpy(secondary), 500, False

@@ -23,6 +23,7 @@ def samples(request, data_folder):
     return request.param, X, y, kendall_gram(X.astype(np.float64))
 
 
+@pytest.mark.slow
 def test_gram_equals_scipy_pair_by_pair(samples):
     _, X, _, K = samples
     rows, columns = np.tril_indices(len(X), -1)

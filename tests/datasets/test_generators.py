@@ -45,6 +45,7 @@ def assert_frequencies(scores, law):
         assert abs(counts[ranking] / m - chance) < 4.5 * np.sqrt(chance * (1 - chance) / m), ranking
 
 
+@pytest.mark.slow
 def test_each_component_is_a_mallows_distribution():
     data = make_mallows_mixture(60_000, 4, 2, lam=[0.3, 1.2], weights=[1, 3], seed=0)
     assert abs((data.classes == 1).mean() - 0.75) < 0.01

@@ -118,6 +118,7 @@ def test_small_davis(monkeypatch, public, server, cached):
         fetch_davis(progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_davis(data_folder, public, server, cached):
     write_davis(data_folder, public)

@@ -46,6 +46,7 @@ def test_examples_of_fetching(data_folder, tmp_path, monkeypatch):
         assert not result.failed
 
 
+@pytest.mark.slow
 def test_the_package_does_not_load_data_sets_and_these_need_no_extras():
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['pandas', 'sklearn', 'matplotlib', 'rdata']))\n"

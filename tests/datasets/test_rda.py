@@ -118,6 +118,7 @@ def test_without_rdata(monkeypatch):
         import_rdata()
 
 
+@pytest.mark.slow
 def test_rdata_is_imported_only_where_it_reads():
     code = "import sys, torchrank.datasets.fetch; assert not {'rdata', 'pandas', 'xarray'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -59,6 +59,7 @@ def test_whatever_has_batches_can_be_fitted():
     assert tr.fit_plackett_luce(tr.Batches(frame, 80)).logits.index.tolist() == list("abcdef")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["total", "by products", "ties"])
 def test_a_fit_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch, name):
     rows, words = CASES[name]
@@ -77,6 +78,7 @@ def in_group(group):
     return [tr.fit_plackett_luce(tr.Batches(rows, 90), group=group, **words) for rows, words in CASES.values()]
 
 
+@pytest.mark.slow
 def test_it_does_not_depend_on_processes(tmp_path):
     expected = in_group(None)
     for found in run(3, in_group, tmp_path):

@@ -65,6 +65,7 @@ def test_fit_is_the_maximum_over_all_centers_and_concentrations(form, seed):
         assert float(fit.standard_error) == pytest.approx(information**-0.5, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the concentration was cut")
 @pytest.mark.parametrize("form", ["interleaving", "pairs"])
 def test_seven_items(form):
@@ -74,6 +75,7 @@ def test_seven_items(form):
     assert float(fit.log_likelihood) == pytest.approx(own, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.filterwarnings("ignore:the concentration was cut")
 def test_weights_are_repeated_rows_and_their_scale_does_not_matter(form):
@@ -93,6 +95,7 @@ def test_weights_are_repeated_rows_and_their_scale_does_not_matter(form):
     assert float(scaled.log_likelihood) == float(fit.log_likelihood) * 2.0**30
 
 
+@pytest.mark.slow
 def test_forms_that_say_the_same_have_the_same_fit():
     X = np.array([[3, 2, 1, NAN], [NAN, 2, 1, 3], [1, 2, NAN, NAN], [2, 1, NAN, NAN]])
     groups = np.nan_to_num(X, nan=0.0)
@@ -132,6 +135,7 @@ def test_rows_that_say_nothing_leave_no_concentration():
     assert float(one.log_likelihood) == pytest.approx(float(other.log_likelihood), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_rows_of_weight_0_are_left_out():
     X = np.array([[3.0, 1.0, 2.0], [3.0, 2.0, 1.0], [NAN, 1.0, 2.0], [1.0, NAN, 2.0]])
     for kept in ([1, 2, 0, 0], [1, 2, 3, 0], [0, 0, 1, 2]):
@@ -175,6 +179,7 @@ def test_a_given_center_and_the_dtype_of_scores():
     assert float(given.log_likelihood) == pytest.approx(own, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_samples_come_near_the_exact_fit_and_are_reproducible(monkeypatch):
     rng = np.random.default_rng(5)
     X = (np.arange(7) + 2 * rng.normal(size=(60, 7))).argsort(1).argsort(1).astype(float)
@@ -205,6 +210,7 @@ def test_few_samples_that_count_warn(monkeypatch):
         fit_mallows(X, missing="interleaving", n_samples=4, generator=torch.Generator().manual_seed(0))
 
 
+@pytest.mark.slow
 def test_a_search_that_is_cut_short_warns():
     for seed in range(40):
         X, _, words = partial_data("pairs", seed, 9, 5)

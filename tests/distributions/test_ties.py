@@ -52,6 +52,7 @@ def test_two_items() -> None:
     assert fit.log_likelihood == pytest.approx(6 * np.log(0.3) + 4 * np.log(0.4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["topk", "interleaving"])
 def test_ends_at_the_maximum(word: str) -> None:
     X, weights = example(0)

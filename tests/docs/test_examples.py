@@ -11,6 +11,7 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LONG = ("plots.md", "label_ranking.md", "loops.md")  # whose examples take many seconds
 WIDTH = 88  # columns that a page has room for
 _ANY_BLOCK = re.compile(r"^```.*?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
@@ -20,7 +21,14 @@ def blocks(page):
     return _BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name in LONG))
+        for page in PAGES
+        if blocks(page)
+    ],
+)
 def test_blocks_run_and_give_what_comments_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)

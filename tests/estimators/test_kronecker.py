@@ -186,6 +186,7 @@ def test_warns_when_not_converged():
     assert not model.converged_
 
 
+@pytest.mark.slow
 def test_the_core_does_not_import_scikit_learn():
     code = "import sys, torchrank.conditional, torchrank.metrics, torchrank.linalg; assert 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

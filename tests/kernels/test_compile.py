@@ -45,6 +45,7 @@ def test_kendall_gram(backend):
     torch.testing.assert_close(gram(X, Y), kendall_gram(X, Y), rtol=0, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_kendall_gram_of_changing_sizes():
     gram = compiled(kendall_gram, "aot_eager")
     for X in (scores(5, 9), scores(6, 9), scores(7, 12), scores(8, 13), scores(2, 3, 9), scores(0, 9)):
@@ -76,6 +77,7 @@ def test_gradients_by_transforms_are_refused_and_not_zero(counts):
         compiled(lambda X: torch.func.jvp(lambda X: counts(X).sum(), (X,), (X,)), "eager")(scores(4, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_mallows_gram_with_a_learnable_concentration(backend):
     def loss(X, lam):

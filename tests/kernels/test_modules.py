@@ -69,6 +69,7 @@ def test_svc_equals_the_precomputed_kernel(kernel):
     np.testing.assert_allclose(model.decision_function(Y), precomputed.decision_function(kernel(Y, X)), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_kernel_ridge_and_pairwise_kernels_pass_two_vectors(kernel):
     np.testing.assert_allclose(pairwise_kernels(X, Y, metric=kernel), kernel(X, Y), rtol=0, atol=1e-15)

@@ -200,6 +200,7 @@ def test_opcheck_of_the_weights():
     opcheck(torch.ops.torchrank.check_simplex.default, (weights,))
 
 
+@pytest.mark.slow
 def test_under_compile():
     torch.compiler.reset()
     kernel = module(weights=WEIGHTS)

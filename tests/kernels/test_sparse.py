@@ -74,6 +74,7 @@ def assert_equal(X, Y, missing, **settings):
         np.testing.assert_array_equal(function(X, y, missing=missing, **settings), two, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", WORDS)
 @given(pair=score_array_pairs(dtypes=("float64",), layouts=("contiguous",), missing=True))
 def test_equal_to_dense(missing, pair):

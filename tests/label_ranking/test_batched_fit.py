@@ -136,6 +136,7 @@ def in_group(group):
     return found
 
 
+@pytest.mark.slow
 def test_it_does_not_depend_on_processes(tmp_path):
     expected = in_group(None)
     expected[2] = None  # one row at a time, where there is one process

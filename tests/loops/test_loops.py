@@ -338,7 +338,10 @@ def compiled(kernel, X):
 HARD = [tr.KendallKernel(), tr.MallowsKernel(lam=0.5), tr.MultivariateKernel([tr.KendallKernel()], sizes=[5])]
 
 
-@pytest.mark.parametrize("around", [lambda kernel, X: kernel(X), in_checkpoint, in_autocast, compiled])
+@pytest.mark.parametrize(
+    "around",
+    [lambda kernel, X: kernel(X), in_checkpoint, in_autocast, pytest.param(compiled, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("kernel", HARD, ids=lambda kernel: type(kernel).__name__)
 def test_hard_counts_say_that_they_have_no_derivative(kernel, around):
     X = SCORES.clone().requires_grad_()

@@ -49,6 +49,7 @@ def test_uniform_noise_projects_to_the_capped_simplex():
         np.testing.assert_allclose(soft_top_k(x, k, window), p, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["uniform", "gaussian"])
 def test_derivatives(noise):
     x = torch.tensor(X[:3], requires_grad=True)

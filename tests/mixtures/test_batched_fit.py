@@ -114,6 +114,7 @@ def in_group(group, name):
     return found, {key: value.numpy() for key, value in model.state_dict().items()}
 
 
+@pytest.mark.slow
 def test_it_does_not_depend_on_processes(tmp_path):
     expected, state = in_group(None, "total")
     processes = run(3, in_group, tmp_path, "total")

@@ -306,6 +306,7 @@ def test_what_is_left_to_gain_is_within_the_tolerance(model, seed):
         assert best.objective[-1] - fit.objective[-1] <= tol * weights.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_extrapolated_fits_never_fall_and_are_stationary(model):
     X, weights = slow_to_separate()

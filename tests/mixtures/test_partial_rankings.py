@@ -188,6 +188,7 @@ def test_gradients_reach_the_likelihood_of_em(form):
     assert model.log_prob(X).sum().item() >= best - 1e-6
 
 
+@pytest.mark.slow
 def test_sampled_probabilities_are_reproducible_and_near(monkeypatch):
     X, _, words = partial_groups("interleaving", 8)
     exact, model = MallowsMixture(4, 2, **words), MallowsMixture(4, 2, n_samples=4000, **words)

@@ -46,6 +46,7 @@ def test_two_groups_need_two_components():
     assert fits.best.n_components == 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:n_components=4. components")
 def test_starts_are_doubled_until_seeds_agree_or_are_too_many():
     X = rough(0)
@@ -65,6 +66,7 @@ def test_starts_are_doubled_until_seeds_agree_or_are_too_many():
     assert more.rows[0].n_init == 8
 
 
+@pytest.mark.slow
 def test_more_starts_never_lose():
     X, losses = rough(1), []
     for most in (1, 2, 4, 8):

@@ -40,6 +40,7 @@ def run(code: str) -> str:
     return process.stdout.strip()
 
 
+@pytest.mark.slow
 def test_import_brings_neither_extras_nor_engines():
     loaded = f"[m for m in {(*OPTIONAL, *LAZY)} if m in sys.modules]"
     assert run(f"import torch, sys; before = {loaded}; import torchrank; print(set({loaded}) - set(before))") == "set()"
@@ -58,6 +59,7 @@ def test_modules_that_are_not_imported_are_reached_by_name():
     assert "Did you mean: 'kendall_gram'?" in last
 
 
+@pytest.mark.slow
 def test_works_without_extras_and_triton_and_says_what_to_install():
     code = HIDE.format(hidden=(*OPTIONAL, "triton")) + (
         "import torchrank\n"
@@ -72,6 +74,7 @@ def test_works_without_extras_and_triton_and_says_what_to_install():
     ]
 
 
+@pytest.mark.slow
 def test_without_numba_the_reference_answers_with_a_warning():
     code = HIDE.format(hidden=("numba", "llvmlite")) + (
         "import torchrank, warnings\n"

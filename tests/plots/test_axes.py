@@ -51,6 +51,7 @@ def test_many_series_differ():
     assert len({style(number) for number in range(64)}) == 64
 
 
+@pytest.mark.slow
 def test_matplotlib_is_imported_when_something_is_drawn():
     code = "import sys, torchrank.plots; print(sorted({'matplotlib', 'sklearn', 'pandas'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -45,6 +45,7 @@ def test_all_panels_have_the_column_of_what_is_not_ranked():
     assert {ax.images[0].get_array().shape for ax in axes} == {(3, 3)}
 
 
+@pytest.mark.slow
 def test_what_unranked_items_mean_is_said_for_each_ranking_and_cut_by_cluster():
     X, words = np.array([[1.0, 2, np.nan], [3, 1, 2], [1, 2, np.nan]]), ["topk", "interleaving", "interleaving"]
     names, centers = ["a", "b", "c"], [torchrank.borda(X[[0, 2]], missing=["topk", "interleaving"]), X[1]]

@@ -99,6 +99,7 @@ def test_legends_are_below_narrow_axes_and_beside_wide_ones():
         assert ax.bbox.width > 0.45 * ax.figure.bbox.width
 
 
+@pytest.mark.slow
 def test_panels_of_truncated_rankings_are_whole():
     axes = plots.plot_cluster_positions(TRUNCATED, LABELS, items=NAMES, missing="topk")
     assert not cut_off(axes[0].figure)

@@ -169,6 +169,7 @@ def test_what_memory_does_not_hold_names_what_does_without_it():
         explaining_memory(_without_memory)(torch.zeros(3, 2))
 
 
+@pytest.mark.slow
 def test_other_results_that_memory_does_not_hold_name_what_holds_less():
     X = torch.zeros(10**7, 2)
     with pytest.raises(torch.OutOfMemoryError, match=r"no memory on cpu for a matrix of 10000000 x .*pass out="):

@@ -82,6 +82,7 @@ def test_killed_again_while_earlier_blocks_are_read(tmp_path, monkeypatch, call)
     assert not (tmp_path / "g.npy.blocks").exists()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed(tmp_path):
     """By a signal, at a moment that nobody chose."""
     moments = [lambda n=n: len([*tmp_path.glob("*.blocks/*.row")]) >= n for n in (1, 4, 15)]

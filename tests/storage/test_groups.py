@@ -34,6 +34,7 @@ def all_calls(group, folder):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [1, 2, 3])
 def test_all_processes_read_the_matrix_of_one(tmp_path, world):
     (tmp_path / "of").mkdir()
@@ -140,6 +141,7 @@ os._exit(0)  # the end of Python may abort a thread of gloo that still holds a t
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_started_again_and_goes_on(tmp_path):
     script = tmp_path / "job.py"
     script.write_text(RESTARTED)

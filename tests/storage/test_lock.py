@@ -92,6 +92,7 @@ for number in range(6):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_begin_together(tmp_path):
     np.save(tmp_path / "x.npy", X)
     begin = [sys.executable, "-c", PROGRAM, str(tmp_path / "x.npy"), str(tmp_path)]

@@ -98,6 +98,7 @@ def test_killed_between_the_mark_and_the_end(tmp_path, monkeypatch):
         monkeypatch.undo()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed(tmp_path):
     moments = {"*.blocks/*.block": 100, "*.blocks/matrix.zarr/c/*": 9}  # while blocks are written, and chunks
     waits = [lambda files=files, n=n: len([*tmp_path.glob(files)]) >= n for files, n in moments.items()]

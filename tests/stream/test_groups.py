@@ -111,6 +111,7 @@ def said(call):
         return f"{type(error).__name__}: {error}"
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_one_process_is_refused_in_all(tmp_path):
     first, second = run(2, refused, tmp_path)
     for name, what in {"input": "input", "graph": "input", "blocks": "input", "k": "k", "alpha": "alpha"}.items():

@@ -37,6 +37,7 @@ class Changing:
         return iter(rows.split(100))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 def test_other_rows_than_in_the_first_pass_are_noticed(fit):
     seeded = {"generator": generator()}
@@ -55,6 +56,7 @@ def test_other_rows_than_in_the_first_pass_are_noticed(fit):
         fit(Shorter())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 def test_an_order_of_its_own_in_every_pass_is_fine(fit):
     found = fit(DataLoader(X, batch_size=100, shuffle=True, generator=generator()))
@@ -76,6 +78,7 @@ def test_a_fit_that_depends_on_the_order_is_not_kept_if_that_changes(tmp_path):
         mm_pl(DataLoader(data, batch_size=50), tmp_path / "b.pt")
 
 
+@pytest.mark.slow
 def test_labels_go_with_rows_in_one_order(tmp_path):
     labels = np.arange(len(X)) % 3
     fits = {

@@ -31,7 +31,13 @@ def of_smoothed(backward, x, y):
 @pytest.mark.parametrize("shape", [(800, 1, 1, 100), (1_500, 1, 1, 2), (3, 300, 1, 70), (9, 75, 50, 40)])
 @pytest.mark.parametrize(
     ("make", "engine"),
-    [(of_counts, "signs"), (of_counts, "inversions"), (of_counts, "strict"), (of_smoothed, False), (of_smoothed, True)],
+    [
+        (of_counts, "signs"),
+        (of_counts, "inversions"),
+        (of_counts, "strict"),
+        (of_smoothed, False),
+        pytest.param(of_smoothed, True, marks=pytest.mark.slow),
+    ],
     ids=["signs", "inversions", "strict pairs", "smoothed", "its gradient"],
 )
 def test_padding_counts_too(monkeypatch, make, engine, shape):

@@ -21,10 +21,10 @@ def _own_cache(tmp_path_factory):
         yield
 
 
-VARIANTS = [pytest.param(v, id=str(v), marks=[pytest.mark.slow] * (v.card != 90)) for v in all_variants()]
+pytestmark = pytest.mark.slow  # each of them some seconds
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*all_variants()], ids=str)
 def test_variant(variant, tmp_path):
     built = compile_variant(variant, tmp_path)
     assert f".target sm_{variant.card}" in built.ptx
