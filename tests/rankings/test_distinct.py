@@ -47,6 +47,12 @@ def test_missing_values_and_zeros_are_equal_to_themselves():
     assert len(distinct_rows(rows).first) == 4
 
 
+def test_rows_of_a_graph_are_numbers(recwarn):
+    rows = torch.tensor([[1.0], [2.0], [1.0]], requires_grad=True)
+    assert distinct_rows(rows).inverse.tolist() == [0, 1, 0]
+    assert not recwarn.list
+
+
 def test_no_rows():
     found = distinct_rows(torch.empty(0, 3))
     assert found.first.shape == found.inverse.shape == (0,)

@@ -22,6 +22,7 @@ class DistinctRows(NamedTuple):
 
 def distinct_rows(rows: Tensor) -> DistinctRows:
     """Find the different rows of ``(m, q)`` numbers; NaN equals NaN and 0.0 equals -0.0."""
+    rows = rows.detach()
     if rows.is_floating_point():
         unknown = rows.isnan()
         rows = torch.cat([torch.where(unknown, 0, rows), unknown.to(rows.dtype)], dim=-1)
