@@ -1,6 +1,7 @@
 """k-means of vectors: means of their rows, distinct rows drawn first, starts, ends, and vectors far from zero."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -95,7 +96,8 @@ def test_the_first_of_equally_near_centers_is_the_nearest_in_blocks_too(monkeypa
     centers = torch.from_numpy(np.random.default_rng(1).integers(0, 3, (3, 7, 2))).double()
     filled = torch.ones(3, 7, dtype=torch.bool)
     filled[1, :3] = False
-    labels, cost = geometry.nearest(centers, filled)
+    before = torch.zeros((3, 40), dtype=torch.int64)
+    labels, cost, *_ = geometry.nearest(centers, filled, before)
     table = geometry.distances(centers).masked_fill(~filled[..., None], torch.inf)
     expected = nearest_centers(table, geometry.tolerance)
     assert torch.equal(labels, expected[0])
@@ -136,15 +138,19 @@ def test_cuda_finds_the_same_cells():
 
 
 @pytest.mark.parametrize("m", [0, 1, 40, 1300])
-@pytest.mark.parametrize("products", [7, 2**21])
-def test_one_pass_finds_what_a_table_of_distances_does(m, products, monkeypatch):
+@pytest.mark.parametrize(("products", "costs"), [(7, 1), (2**21, 1), (2**21, 500_000)])
+def test_one_pass_finds_what_a_table_of_distances_does(m, products, costs, monkeypatch):
     monkeypatch.setattr(geometries, "_PRODUCTS", products)
+    monkeypatch.setattr(nearest_centers_of_cpu, "_TILE_COSTS", costs)
     generator = torch.Generator().manual_seed(m)
     X = torch.randint(0, 3, (m, 4), generator=generator).double()  # equal distances are many
-    geometry = FeatureGeometry(X, torch.ones(m, dtype=torch.float64))
+    geometry = FeatureGeometry(
+        X, torch.randint(0, 9, (m,), generator=generator).double()
+    )  # whole numbers add up exactly
     centers = torch.randint(0, 3, (3, 5, 4), generator=generator).double()
+    before = torch.randint(0, 5, (3, m), generator=generator)
     filled = torch.tensor([[True] * 5, [False, True, True, False, True], [False] * 4 + [True]])
-    found, expected = geometry.nearest(centers, filled), Geometry.nearest(geometry, centers, filled)
+    found, expected = (of(centers, filled, before) for of in (geometry.nearest, partial(Geometry.nearest, geometry)))
     for part, other in zip(found, expected, strict=True):
         assert torch.equal(part, other)
 

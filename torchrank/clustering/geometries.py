@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from torchrank.clustering.lloyd import Clusters, Geometry, shares_of
+from torchrank.clustering.lloyd import Clusters, Geometry, Nearest, shares_of
 from torchrank.ops.engines import why_missing
 
 _SHRUNK = 64  # times, from which on sums of clusters are not taken from those before
@@ -74,12 +74,19 @@ class FeatureGeometry(Geometry):
         products = centers @ self.features.mT
         return (self.diagonal - 2 * products + centers.square().sum(-1, keepdim=True)).clamp_(min=0)
 
-    def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
-        """The nearest centers; on the CPU, and of many, by blocks of points: a table of all distances takes longer."""
+    def nearest(self, centers: Tensor, filled: Tensor, labels: Tensor) -> Nearest:
+        """The nearest centers, on the CPU without a table of all distances, which takes longer."""
+        if centers.shape[1] > _FEW_CLUSTERS:
+            found = self._nearest_of_many(centers, filled)
+            return Nearest.of(*found, centers.shape[1], self.weights, labels)
+        return (
+            self._nearest_of_few(centers, filled, labels) if self.compiled else super().nearest(centers, filled, labels)
+        )
+
+    def _nearest_of_many(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
+        """By blocks of points, labels and costs."""
         s, c, d = centers.shape
         m = len(self.features)
-        if c <= _FEW_CLUSTERS:
-            return self._nearest_of_few(centers, filled) if self.compiled else super().nearest(centers, filled)
         offset = (centers.square().sum(-1) / 2).masked_fill(~filled, math.inf).reshape(-1)
         flat = centers.reshape(-1, d).mT
         labels, cost = torch.empty((m, s), dtype=torch.int64, device=flat.device), flat.new_empty((m, s))
@@ -96,17 +103,24 @@ class FeatureGeometry(Geometry):
         cost = (self.diagonal[:, None] + 2 * cost).clamp_(min=0)
         return labels.mT.contiguous(), cost.mT.contiguous()
 
-    def _nearest_of_few(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
+    def _nearest_of_few(self, centers: Tensor, filled: Tensor, labels: Tensor) -> Nearest:
         """One pass over the products of points and centers."""
         from torchrank.cpu.nearest_centers import nearest_of_products  # numba takes half a second to import
 
         (s, c, _), m = centers.shape, len(self.features)
         norms = centers.square().sum(-1).masked_fill(~filled, math.inf)
-        found = torch.empty((s, m), dtype=torch.int64), self.diagonal.new_empty((s, m))
+        points = (self.diagonal, self.weights, labels)
+        found = Nearest(
+            torch.empty_like(labels),
+            norms.new_empty((s, m)),
+            norms.new_zeros((s, c)),
+            norms.new_zeros(s),
+            labels.new_zeros(s),
+        )
         step = max(1, _PRODUCTS // (s * c))
         for first in range(0, m, step):
             products = centers @ self.features[first : first + step].mT
-            nearest_of_products(products, first, self.diagonal, norms, self.tolerance, found)
+            nearest_of_products(products, first, norms, self.tolerance, points, found)
         return found
 
 

@@ -30,6 +30,21 @@ class Clusters(NamedTuple):
     centers: Tensor  # (s, c, q)
 
 
+class Nearest(NamedTuple):
+    """The first of the cheapest centers of every point, in some starts, and sums over the points."""
+
+    labels: Tensor  # (s, m) int64
+    cost: Tensor  # (s, m)
+    mass: Tensor  # (s, c) float64 sums of the weights of the points that go to each center
+    objective: Tensor  # (s,) weighted sums of costs
+    moved: Tensor  # (s,) int64 how many points had another label before
+
+    @classmethod
+    def of(cls, labels: Tensor, cost: Tensor, n_clusters: int, weights: Tensor, before: Tensor) -> Nearest:
+        """With the sums that labels and costs have."""
+        return cls(labels, cost, masses(labels, n_clusters, weights), cost @ weights, (labels != before).sum(-1))
+
+
 class Geometry(Protocol):
     """What Lloyd's algorithm asks of m weighted points; centers are ``(s, c, q)`` whatever q means."""
 
@@ -52,10 +67,10 @@ class Geometry(Protocol):
         """What every point costs at the points ``(s, k)`` by number, ``(s, k, m)``."""
         return self.distances(self.points(rows.reshape(-1)).reshape(*rows.shape, -1))
 
-    def nearest(self, centers: Tensor, filled: Tensor) -> tuple[Tensor, Tensor]:
-        """The first of the cheapest centers that are ``filled`` ``(s, c)``, and its cost; both ``(s, m)``."""
+    def nearest(self, centers: Tensor, filled: Tensor, labels: Tensor) -> Nearest:
+        """The first of the cheapest centers that are ``filled`` ``(s, c)``; the points were labelled ``(s, m)``."""
         costs = self.distances(centers).masked_fill(~filled[..., None], math.inf)
-        return nearest_centers(costs, self.tolerance)
+        return Nearest.of(*nearest_centers(costs, self.tolerance), centers.shape[1], self.weights, labels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,13 +160,13 @@ def _run(
         filled = mass > 0
         most = mass if clusters is None else torch.maximum(mass, clusters.most)
         clusters = Clusters(labels, mass, most, geometry.centers(labels, mass, clusters))
-        nearest, cost = geometry.nearest(clusters.centers, filled)
-        objective = cost @ weights
-        reseeded, mass = _fill_empty(nearest, cost, geometry, n_clusters)
+        nearest, cost, mass, objective, moved = geometry.nearest(clusters.centers, filled, labels)
+        reseeded = _fill_empty(nearest, cost, mass, geometry)
         stays = objective >= objectives[active] - geometry.tolerance * weights.sum()
         if reseeded is not nearest:
             stays &= (reseeded == nearest).all(-1)
-        done = ((reseeded != labels).sum(-1) <= moving * m) | stays
+            mass, moved = masses(reseeded, n_clusters, weights), (reseeded != labels).sum(-1)
+        done = (moved <= moving * m) | stays
         objectives[active], ended[active], converged[active] = objective, n_iter, done
         traces.append(objectives.clone())
         ending = done.tolist() if n_iter < max_iter else [True] * len(active)
@@ -207,18 +222,17 @@ def labels_of_all(labels: Tensor, groups: Groups, rows: Any, predict: Callable[[
     return everywhere
 
 
-def _fill_empty(labels: Tensor, cost: Tensor, geometry: Geometry, n_clusters: int) -> tuple[Tensor, Tensor]:
-    """Give every empty cluster the farthest point, unless all points cost nothing; labels, and what clusters weigh."""
-    mass = masses(labels, n_clusters, geometry.weights)
+def _fill_empty(labels: Tensor, cost: Tensor, mass: Tensor, geometry: Geometry) -> Tensor:
+    """Give every empty cluster the farthest point, unless all points cost nothing; the labels."""
     empty = (mass == 0).nonzero().tolist()
     if not empty:
-        return labels, mass
+        return labels
     labels, cost = labels.clone(), cost * (geometry.weights > 0)
     for start, cluster in empty:
         farthest = int(cost[start].argmax())
         if cost[start, farthest] > geometry.tolerance:
             labels[start, farthest], cost[start, farthest] = cluster, 0
-    return labels, masses(labels, n_clusters, geometry.weights)
+    return labels
 
 
 def shares_of(labels: Tensor, n_clusters: int, weights: Tensor) -> Tensor:

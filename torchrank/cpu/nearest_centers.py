@@ -1,6 +1,7 @@
 """k-means of vectors on the CPU: the nearest centers from products with them, and sums of the points of each center."""
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from torchrank.cpu.compiled import njit
@@ -13,25 +14,41 @@ _LEAST_COLUMNS = 16
 
 
 def nearest_of_products(
-    products: Tensor, first: int, own: Tensor, norms: Tensor, tolerance: float, found: tuple[Tensor, Tensor]
+    products: Tensor,
+    first: int,
+    norms: Tensor,
+    tolerance: float,
+    points: tuple[Tensor, Tensor, Tensor],
+    found: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
 ) -> None:
-    """Fill in the first of the cheapest centers, costs within ``tolerance`` being equal, and its cost.
+    """Fill in the first of the cheapest centers, costs within ``tolerance`` being equal, and its cost; add to sums.
 
     Args:
         products: ``(s, c, r)`` float64 of centers and r points, number ``first`` and on.
         first: the number.
-        own: ``(m,)`` squared norms of all points.
-        norms: ``(s, c)`` those of the centers, infinite for those that nothing goes to.
-        tolerance: within which costs, own - 2 products + norms, are equal.
-        found: labels ``(s, m)`` int64 and costs ``(s, m)``, of which those of the points are filled in.
+        norms: ``(s, c)`` squared norms of centers, infinite for those that nothing goes to.
+        tolerance: within which costs, squared norm - 2 products + norms, are equal.
+        points: squared norms ``(m,)`` and weights ``(m,)`` of all points, and labels ``(s, m)`` int64 that they had.
+        found: labels ``(s, m)`` int64 and costs ``(s, m)``, of which those of the r points are filled in; and sums over
+            points, to which theirs are added: weights by label ``(s, c)``, weights times costs ``(s,)``, and ``(s,)``
+            int64 how many have another label than before.
     """
-    arrays = [part.numpy() for part in (own, products.contiguous(), norms, *found)]
+    own, weights, before = (part.numpy() for part in points)
+    labels, cost = (part.numpy() for part in found[:2])
+    arrays = (products.contiguous().numpy(), norms.numpy(), own, weights, before, labels, cost)
     s, c, r = products.shape
+    tiles = [*spans(r, max(_POINTS, _TILE_COSTS // max(1, s * c)))]
+    sums = np.zeros((len(tiles), s, c + 2))  # added up in their order, whatever the number of threads
 
-    def work(points: tuple[int, int]) -> None:
-        _nearest(tolerance, first, *points, *arrays)
+    def work(tile: int) -> None:
+        _nearest(tolerance, first, *tiles[tile], *arrays, sums[tile])
 
-    run_tiles([*spans(r, max(_POINTS, _TILE_COSTS // max(1, s * c)))], work)
+    run_tiles(range(len(tiles)), work)
+    for of_tile in sums:
+        for part, more in zip(
+            found[2:], (of_tile[:, :c], of_tile[:, c], of_tile[:, c + 1].astype(np.int64)), strict=True
+        ):
+            part += torch.from_numpy(more)
 
 
 def add_moved(features: Tensor, weights: Tensor, labels: Tensor, before: Tensor, sums: Tensor) -> None:
@@ -57,7 +74,7 @@ def add_moved(features: Tensor, weights: Tensor, labels: Tensor, before: Tensor,
 
 
 @njit(nogil=True, cache=True)
-def _nearest(tolerance, first, start, stop, own, products, norms, labels, cost):
+def _nearest(tolerance, first, start, stop, products, norms, own, weights, before, labels, cost, sums):
     n_starts, n_centers, _ = products.shape
     second = np.empty(_POINTS)
     for s in range(n_starts):
@@ -77,6 +94,18 @@ def _nearest(tolerance, first, start, stop, own, products, norms, labels, cost):
                         while norms[s, c] - 2 * of_part[c, j] > limit:
                             c += 1
                         nearest[j], least[j] = c, max(own[first + at + j] + norms[s, c] - 2 * of_part[c, j], 0.0)
+            _add_sums(weights[part], before[s, part], nearest, least, sums[s])
+
+
+@njit(nogil=True, cache=True)
+def _add_sums(weights, before, nearest, least, sums):
+    total, moved = 0.0, 0
+    for j in range(nearest.size):
+        sums[nearest[j]] += weights[j]
+        total += weights[j] * least[j]
+        moved += nearest[j] != before[j]
+    sums[-2] += total
+    sums[-1] += moved
 
 
 @njit(nogil=True, cache=True)
