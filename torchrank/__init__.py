@@ -177,10 +177,22 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), to which MMPL is a name 
 ]
 
 if _typing.TYPE_CHECKING:
+    from torchrank import aggregation as aggregation
+    from torchrank import classification as classification
+    from torchrank import clustering as clustering
+    from torchrank import conditional as conditional
     from torchrank import datasets as datasets
+    from torchrank import distributions as distributions
     from torchrank import estimators as estimators
+    from torchrank import kernels as kernels
+    from torchrank import label_ranking as label_ranking
+    from torchrank import losses as losses
     from torchrank import metrics as metrics
+    from torchrank import mixtures as mixtures
     from torchrank import plots as plots
+    from torchrank import rankings as rankings
+    from torchrank import stream as stream
+    from torchrank import typing as typing
 else:
 
     def __getattr__(name: str):

@@ -7,7 +7,7 @@ Types know no data frames, whose results are frames or series: these are ``Any``
 which :func:`torchrank.rank` makes sparse rankings.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -35,6 +35,18 @@ class FrameLike(Protocol[Kind_co]):
     @property
     def attrs(self) -> Mapping[Any, Kind_co]:
         """What is noted about the frame."""
+        ...
+
+
+class NamesLike(Protocol):
+    """An array of names, or an index or a series of pandas; a text is none."""
+
+    def tolist(self) -> Any:
+        """The names."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """One name after the other."""
         ...
 
 
@@ -68,6 +80,7 @@ class SparseMatrix(Protocol):
 Lists: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | Sequence[Sequence[Sequence[float]]]
 # Numbers in any container, a list of tensors or arrays of one shape among them.
 Values: TypeAlias = ArrayLike[Kind] | FrameLike[Kind] | Sequence[ArrayLike[Kind]] | Lists
+Names: TypeAlias = list[str] | tuple[str, ...] | NamesLike
 
 # Words of options. Each alias is what the check of the same option reads, by typing.get_args.
 Variant: TypeAlias = Literal["a", "b"]

@@ -5,6 +5,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("pandas")
 
 import pandas as pd
+from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import rbf_kernel
 
 from torchrank import KendallKernel, MultivariateKernel
@@ -97,3 +98,32 @@ def test_features_and_gram_matrices_have_scikit_learns_words_for_nan():
 def test_words_among_label_scores():
     with pytest.raises(ValueError, match="Y has 'soup' at row 0, column 0"):
         OneRank().fit(RANKINGS, np.full((12, 3), "soup"))
+
+
+@pytest.mark.parametrize(
+    ("Y", "error", "message"),
+    [
+        (csr_array([[0.0, 2, 1], [3, 0, 1]]), TypeError, "Y is a sparse matrix.*not Y.toarray"),
+        ({"a": [1, 2], "b": [2, 1]}, TypeError, "Y is dict, .*it is a dictionary"),
+        ({(1, 2), (2, 1)}, TypeError, "Y is set, .*has no order"),
+        (["A>B>C", "B>A>C"], TypeError, "Y is list, .*from_ranking_strings"),
+        (np.array(["A>B>C", "B>A>C"]), TypeError, "Y is ndarray, .*from_ranking_strings"),
+        (
+            pd.DataFrame({"user": ["a", "a"], "item": ["x", "y"], "rating": [1, 2]}),
+            TypeError,
+            "Y has the columns .*user=",
+        ),
+        ([[1, 2], [1]], ValueError, "Y does not hold real numbers"),
+        (np.ma.array([[1, 2], [2, 1]], mask=[[0, 1], [0, 0]]), TypeError, r"pass Y.astype\(float\).filled"),
+    ],
+)
+def test_what_reads_rankings_of_labels_is_named(Y, error, message):
+    with pytest.raises(error, match=message):
+        OneRank().fit(RANKINGS[:2], Y)
+
+
+def test_advice_for_integers_with_a_mask_works():
+    with pytest.raises(TypeError, match="astype"):
+        MallowsMixture(1).fit(np.ma.array([[1, 2], [2, 1]], mask=[[0, 1], [0, 0]]))
+    filled = np.ma.array([[1, 2], [2, 1]], mask=[[0, 1], [0, 0]]).astype(float).filled(np.nan)
+    assert np.isnan(filled).sum() == 1

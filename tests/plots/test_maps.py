@@ -122,6 +122,14 @@ def test_no_line_to_a_name_crosses_another_name(width, dpi):
         for other, box in zip(ax.texts, boxes, strict=True):
             inside = ((along > box.p0) & (along < box.p1)).all(axis=1)
             assert other is text or not inside.any(), (text.get_text(), other.get_text())
+        for points in ax.collections:
+            if hasattr(points, "get_sizes") and len(points.get_sizes()):
+                away = ax.transData.transform(points.get_offsets())
+                others = away[np.abs(away - start).max(axis=1) > 1e-6]
+                radius = np.sqrt(points.get_sizes().min() / np.pi) * dpi / 72
+                outside = along[np.linalg.norm(along - start, axis=1) > radius]
+                distances = np.linalg.norm(outside[:, None] - others, axis=-1)
+                assert distances.min(initial=np.inf) > 0.5 * radius, text.get_text()
 
 
 @pytest.mark.parametrize(("n", "edges"), [(3, 6), (4, 36)])

@@ -1,5 +1,6 @@
 """Names as they come: twenty letters with accents, forty of them, in a report's column and wider."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -97,6 +98,16 @@ def test_legends_are_below_narrow_axes_and_beside_wide_ones():
         assert (box.x0 >= ax.bbox.x1) == beside
         assert (box.y1 <= ax.bbox.y0) != beside
         assert ax.bbox.width > 0.45 * ax.figure.bbox.width
+
+
+@pytest.mark.parametrize("layout", ["constrained", "tight"])
+def test_a_key_of_many_long_names_leaves_room_to_the_axes(layout):
+    figure, ax = plt.subplots(figsize=(3.3, 2.6), layout=layout)
+    plots.plot_curves(np.arange(1, 10), {name: np.arange(9.0) for name in NAMES[:10]}, ax=ax)
+    figure.canvas.draw()
+    assert ax.get_position().height > 0.35
+    assert len({text.get_text() for text in ax.get_legend().get_texts()}) == 10
+    assert not cut_off(figure)
 
 
 @pytest.mark.slow

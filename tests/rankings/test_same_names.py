@@ -330,3 +330,35 @@ def test_rows_of_data_sets_keep_their_names():
     assert rankings[[3, 1]].origin.rows.tolist() == ["r3", "r1"]
     assert isinstance(tr.kendall_gram(rankings), np.ndarray)
     assert isinstance(tr.kendall_gram(torch.from_numpy(VALUES), FRAME), torch.Tensor)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        tr.kendall_gram,
+        tr.kendall_distance,
+        tr.kendall_test,
+        tr.borda,
+        tr.rank,
+        lambda rows: tr.mallows_gram(rows, lam=0.5),
+        lambda rows: tr.smoothed_kendall_gram(rows, window=1.0),
+        lambda rows: tr.fit_mallows(rows),
+        lambda rows: tr.KernelKMeans(2).fit(rows),
+        lambda rows: estimators.KernelKMeans(2).fit(rows),
+        lambda rows: estimators.OneRank().fit(VALUES[:3, :2], rows),
+        lambda rows: tr.kendall_gram(rows[:1], rows[1:2]),
+        lambda rows: tr.kendall_gram(FRAME, rows[1:2]),
+    ],
+)
+def test_series_in_a_list_have_the_same_names(take):
+    rows = [FRAME.iloc[0], SWAPPED.iloc[1], FRAME.iloc[2]]
+    with pytest.raises(ValueError, match=r"the same names in another order.* number 0 is 'b' and not 'a'"):
+        take(rows)
+
+
+def test_series_in_a_list_are_rows():
+    rows = [FRAME.iloc[place] for place in range(3)]
+    np.testing.assert_array_equal(tr.kendall_gram(rows), tr.kendall_gram(VALUES[:3]))
+    np.testing.assert_array_equal(tr.kendall_gram(FRAME, rows), tr.kendall_gram(VALUES, VALUES[:3]))
+    unnamed = [row.reset_index(drop=True) for row in rows]
+    np.testing.assert_array_equal(tr.kendall_gram(FRAME, unnamed), tr.kendall_gram(VALUES, VALUES[:3]))

@@ -58,9 +58,10 @@ class KernelKMeans(SoftClusters, GrowingBuffers, nn.Module):
     a cluster that becomes empty gets the point that is farthest from its center. The objective never rises but for
     rounding, which is 1e-15 of the weighted sum of all squared norms or so, and 1e-12 of that ends the iteration.
 
-    Equal rankings are found and counted once, so that 5,738 votes of which 120 differ cost as much as 120. Where the
-    feature vectors of the Kendall or the smoothed kernel have fewer entries than the Gram matrix has columns, they take
-    its place; objective and labels are the same. Arithmetic and distances are in float64.
+    Equal rankings are found and counted once, so that 5,738 votes of which 120 differ cost as much as 120; rows of a
+    Gram matrix that is given are all counted by themselves. Where the feature vectors of the Kendall or the smoothed
+    kernel have fewer entries than the Gram matrix has columns, they take its place; objective and labels are the same.
+    Arithmetic and distances are in float64.
 
     The clusters can train the kernel: :meth:`loss` is the share of the scatter of all points that soft clusters leave,
     differentiable in whatever the kernel is differentiable in. Fitting and descending take turns::

@@ -66,7 +66,7 @@ def fit_plackett_luce(
     which is concave in the logits (Plackett, Appl. Statist. 24(2), 1975). The second sum is the prior: every item was
     chosen :math:`\alpha` more times, out of all n. It is the Gamma prior of shape :math:`\alpha + 1` on worths
     (Caron and Doucet, J. Comput. Graph. Stat. 21(1), 2012), whose rate only sets their scale, and with it there is
-    always one maximum.
+    always one maximum, unless ties are fitted too and every choice is one.
 
     Without it there is one only if the items can't be split in two groups of which one was never preferred to the
     other: where a chain of preferences leads from every item to every other (Hunter, Ann. Statist. 32(1), 2004).

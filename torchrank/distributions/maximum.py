@@ -49,7 +49,8 @@ def maximum(
     if ties and _is_flat(end.point, objective.level, n, _FLAT * max(tol, EXACT) * total):
         raise ValueError(
             "Plackett-Luce with ties has no maximum of the likelihood for these rankings: worths or tie parameters "
-            "grow without end, as where all choices are ties, or an item ties and wins but never loses; pass prior=0.5"
+            "grow without end, as where all choices are ties, against which no prior helps, or where an item ties and "
+            "wins but never loses: there pass prior=0.5"
         )
     return as_fit(end, objective.level, n, sizes, total, covariance, tol)
 

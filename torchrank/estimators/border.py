@@ -10,7 +10,7 @@ from torch import nn
 from torchrank.estimators.data_sets import NamedTable, check_columns, check_names, refuse_data_set, scores_of, target_of
 from torchrank.rankings.arrays import as_array, as_tensor, is_sparse_matrix, refuse_masks, to_numpy
 from torchrank.rankings.forms import reader_of, refuse_long_table
-from torchrank.rankings.names import columns_of
+from torchrank.rankings.names import columns_of, names_in_series
 from torchrank.rankings.partial_orders import PartialOrders
 
 ENCODE = "encode categories as numbers first, as by sklearn.preprocessing.OneHotEncoder"
@@ -55,10 +55,7 @@ def check_scores(
         TypeError: dictionaries, sets, dates, ballots and the like; the message names what reads them.
     """
     X, targets = scores_of(X), tuple(target_of(X, y) for y in targets)
-    if not isinstance(X, np.ndarray) and not is_sparse_matrix(X):  # of which scikit-learn has its own words
-        refuse_long_table(X, "X")
-        if reader := reader_of(X):
-            raise TypeError(f"X is {type(X).__name__}, and no matrix of numbers{reader}")
+    refuse_other_forms(X, "X")
     options |= {"ensure_all_finite": "allow-nan", "ensure_min_features": 2 if reset else 1}
     checked = _validated(estimator, X, targets, RANK, reset, options)
     scores = np.asarray(checked[0] if targets else checked)
@@ -67,6 +64,34 @@ def check_scores(
         raise ValueError(f"X has NaN (an unranked item) at row {row}, item {item}; {remedy}")
     exact = _unrounded(X.values if isinstance(X, NamedTable) else X, scores)
     return (exact, *checked[1:]) if targets else exact
+
+
+def refuse_other_forms(X: Any, name: str) -> None:
+    """Raise for what is no matrix of scores, and say what reads it.
+
+    Raises:
+        TypeError: sparse matrices, masks, dictionaries, sets, dates, ballots and the like.
+        ValueError: rows of different lengths; series of other names than the first.
+    """
+    X = X.values if isinstance(X, NamedTable) else X
+    if isinstance(X, PartialOrders):
+        raise TypeError(
+            f"{name} are partial orders, which only fit_mallows and the module torchrank.MallowsMixture take"
+        )
+    if is_sparse_matrix(X):
+        raise TypeError(
+            f"{name} is a sparse matrix, and estimators take dense ones, in which unranked items are NaN; pass "
+            f"np.asarray(torchrank.rank({name}, missing='pairwise')), not {name}.toarray(), in which they are scores "
+            "of 0"
+        )
+    refuse_masks(X, name)
+    refuse_long_table(X, name)
+    reader = "" if getattr(getattr(X, "dtype", None), "kind", "O") in "biuf" else reader_of(X)
+    if reader and not (isinstance(X, np.ndarray) and reader.startswith("; it holds")):  # scikit-learn has its own words
+        raise TypeError(f"{name} is {type(X).__name__}, and no matrix of numbers{reader}")
+    if isinstance(X, (list, tuple)):
+        names_in_series(X, name)
+        as_array(X, name)
 
 
 def check_precomputed(estimator: BaseEstimator, K: Any, *targets: Any, reset: bool = True, **options: Any) -> Any:
@@ -101,13 +126,8 @@ def _validated(
 
 
 def _refuse_masks(X: Any, targets: tuple[Any, ...]) -> None:
-    if isinstance(X, PartialOrders):
-        raise TypeError("X are partial orders, which only fit_mallows and the module torchrank.MallowsMixture take")
     if is_sparse_matrix(X):
-        raise TypeError(
-            "X is a sparse matrix, and estimators take dense ones, in which unranked items are NaN; pass "
-            "np.asarray(torchrank.rank(X, missing='pairwise')), not X.toarray(), in which they are scores of 0"
-        )
+        raise TypeError("X is a sparse matrix, and estimators take dense ones; pass X.toarray()")
     refuse_masks(X, "X")
     for target in targets:
         refuse_masks(target, "y")

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from torch import Tensor
 from typing_extensions import Self
 
-from torchrank.estimators.border import RANK, check_features, refuse_words
+from torchrank.estimators.border import RANK, check_features, refuse_other_forms, refuse_words
 from torchrank.estimators.data_sets import NamedTable, columns_in, features_of, names_of, refuse_weights, scores_of
 from torchrank.estimators.fitting import all_or_nothing, keep_evidence, on_device
 from torchrank.evidence import Evidence
 from torchrank.metrics.label_ranking import label_ranking_tau
-from torchrank.rankings.arrays import is_data_set, refuse_masks, to_numpy
+from torchrank.rankings.arrays import is_data_set, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_names
 
@@ -172,7 +172,7 @@ def _label_scores(Y: Any) -> np.ndarray:
     """A matrix of at least two columns; NaN allowed. Integers stay integers, which beyond 2^53 no float tells apart."""
     Y = scores_of(Y)
     Y = Y.values if isinstance(Y, NamedTable) else Y
-    refuse_masks(Y, "Y")
+    refuse_other_forms(Y, "Y")
     refuse_words(Y, "Y", RANK)
     options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "input_name": "Y"}
     scores = check_array(Y, ensure_2d=False, allow_nd=True, **options)

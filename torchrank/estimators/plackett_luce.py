@@ -9,11 +9,11 @@ from typing_extensions import Self
 
 import torchrank.distributions as distributions
 from torchrank._docs import shares_arguments
-from torchrank.estimators.border import RANK, check_features, refuse_words
+from torchrank.estimators.border import RANK, check_features, refuse_other_forms, refuse_words
 from torchrank.estimators.data_sets import NamedTable, refuse_weights, scores_of, weights_of
 from torchrank.estimators.fitting import SETTINGS, all_or_nothing, keep_evidence, module_on_device, on_device
 from torchrank.metrics.label_ranking import label_ranking_tau
-from torchrank.rankings.arrays import is_data_set, refuse_masks, to_numpy
+from torchrank.rankings.arrays import is_data_set, to_numpy
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import check_same_names, columns_of, index_of
 from torchrank.typing import MissingWord
@@ -126,7 +126,7 @@ class PlackettLuceRegression(BaseEstimator):
         X = check_features(self, X, reset=reset, dtype=np.float64, ensure_min_samples=2)
         y = scores_of(y)
         y = y.values.T if isinstance(y, NamedTable) else y
-        refuse_masks(y, "y")
+        refuse_other_forms(y, "y")
         refuse_words(y, "y", RANK)
         options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "input_name": "y"}
         scores = check_array(y, ensure_2d=False, allow_nd=True, **options)

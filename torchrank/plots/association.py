@@ -1,6 +1,5 @@
 """Tests of association between all rankings, as a picture of how strong and how certain they are."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from torchrank.plots.text import as_names, fit_label, legend_beside
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import columns_of, index_of
 from torchrank.rankings.validate import check_count, check_number
+from torchrank.typing import Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +32,8 @@ class _Pairs(NamedTuple):
 def plot_test(
     test: Any,
     *,
-    names: "Sequence[str] | None" = None,
-    names_y: "Sequence[str] | None" = None,
+    names: Names | None = None,
+    names_y: Names | None = None,
     alpha: float = 0.05,
     most_named: int = 10,
     ax: "Axes | None" = None,

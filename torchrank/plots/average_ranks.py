@@ -1,6 +1,5 @@
 """Average ranks of methods over data sets, and which of them differ by more than chance (Demsar's diagram)."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from torchrank.plots.axes import as_rankings, axes_or_new, positions_of, style
 from torchrank.plots.text import lay_out, room_of, wrap_label
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_number
-from torchrank.typing import PositionWord
+from torchrank.typing import Names, PositionWord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +23,7 @@ def plot_average_ranks(
     X: Any,
     *,
     weights: Any = None,
-    items: "Sequence[str] | None" = None,
+    items: Names | None = None,
     alpha: float = 0.05,
     missing: PositionWord | None = None,
     ax: "Axes | None" = None,

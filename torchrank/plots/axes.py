@@ -1,6 +1,5 @@
 """What all pictures share: axes, colors, and inputs as arrays."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
@@ -14,7 +13,7 @@ from torchrank.rankings.convert import to_positions
 from torchrank.rankings.missing import Meaning, Missing, meaning_of, refuse_batches
 from torchrank.rankings.prepared import said_of
 from torchrank.rankings.validate import as_scores, as_weights, check_choice
-from torchrank.typing import PositionWord
+from torchrank.typing import Names, PositionWord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,9 +133,7 @@ def as_groups(labels: Any, m: int) -> Groups:
     return Groups(tuple(f"cluster {value:g}" if numbers else str(value) for value in values), codes.reshape(m))
 
 
-def as_rankings(
-    X: Any, weights: Any = None, items: "Sequence[str] | None" = None, missing: Missing = None
-) -> CountedRankings:
+def as_rankings(X: Any, weights: Any = None, items: Names | None = None, missing: Missing = None) -> CountedRankings:
     """Scores with weights and names of items, which a data set or the columns of a data frame may bring along.
 
     Raises:

@@ -1,6 +1,5 @@
 """Clusters of rankings: Gram matrices in cluster order, and silhouettes."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from torchrank.rankings.arrays import from_array
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.names import index_of
 from torchrank.rankings.validate import as_weights, check_choice
-from torchrank.typing import LeafOrder
+from torchrank.typing import LeafOrder, Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +26,7 @@ def plot_gram(
     K: Any,
     labels: Any = None,
     *,
-    names: "Sequence[str] | None" = None,
+    names: Names | None = None,
     order: LeafOrder = "given",
     rows: str = "rankings",
     ax: "Axes | None" = None,

@@ -1,6 +1,5 @@
 """Graphs of rankings that are near to each other, drawn so that neighbors lie together."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from torchrank.plots.maps import radii_of, scatter_groups
 from torchrank.plots.placing import write_names
 from torchrank.plots.text import as_names, lay_out, legend_beside, wrap_label
 from torchrank.rankings.isolation import isolated
+from torchrank.typing import Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,7 @@ def plot_graph(
     graph: Any,
     labels: Any = None,
     *,
-    names: "Sequence[str] | None" = None,
+    names: Names | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw a graph of rankings, such as their nearest neighbors or those with a significant association.

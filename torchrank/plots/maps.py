@@ -12,6 +12,7 @@ from torchrank.plots.text import as_names, key_word, lay_out, legend_beside
 from torchrank.rankings.arrays import from_array
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import as_weights
+from torchrank.typing import Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,7 @@ def plot_map(
     *,
     weights: Any = None,
     neighbors: Any = None,
-    names: "list[str] | tuple[str, ...] | None" = None,
+    names: Names | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     r"""Draw rankings as points on the first two principal components of a kernel.

@@ -1,6 +1,6 @@
 """Parameters of Mallows and Plackett-Luce fits with their intervals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +13,7 @@ from torchrank.plots.axes import as_array, axes_or_new, style
 from torchrank.plots.text import Ticks, as_names, key_word, legend_beside, write_ticks
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.validate import check_finite
+from torchrank.typing import Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +36,7 @@ def plot_parameters(
     fit: Any,
     errors: Any = None,
     *,
-    names: "Sequence[str] | None" = None,
+    names: Names | None = None,
     level: float = 0.95,
     label: str | None = None,
     ax: "Axes | None" = None,

@@ -1,6 +1,5 @@
 """The permutohedron: all total rankings of three or four items, neighbors joined, and the votes each received."""
 
-from collections.abc import Sequence
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from torchrank.plots.maps import areas_of, radii_of, scatter_groups
 from torchrank.plots.placing import write_names
 from torchrank.plots.text import lay_out, legend_beside, wrap_label
 from torchrank.rankings.isolation import isolated
-from torchrank.typing import PositionWord
+from torchrank.typing import Names, PositionWord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +27,7 @@ def plot_permutohedron(
     labels: Any = None,
     *,
     weights: Any = None,
-    items: "Sequence[str] | None" = None,
+    items: Names | None = None,
     missing: PositionWord | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -45,7 +44,8 @@ def plot_permutohedron(
         labels: ``(m,)`` clusters, shown by color and marker.
         weights: ``(m,)``, how often each ranking was observed. Equal rankings are added up, and the area of a point is
             in proportion to its votes.
-        items: names of the n items; corners are named by their first letters, or by A to D where those coincide.
+        items: names of the n items; corners are named by their first letters, or by A to D where those coincide, as
+            many of them as there is room for.
         missing: what unranked items mean: "raise" (an error) or "topk" (tied, below all ranked items). None
             leaves it to prepared rankings, and is "raise" for scores.
         ax: axes to draw into.

@@ -46,7 +46,7 @@ class _Room(NamedTuple):
         return None
 
     def _is_free(self, found: _Place) -> bool:
-        """Whether the box is inside the axes and on nothing, and its line on no other name."""
+        """Whether the box is inside the axes and on nothing, and its line on no other name and no point."""
         box = found.box
         if not ((box[:2] > self.window[0]).all() and (box[2:] < self.window[1]).all()):
             return False
@@ -55,7 +55,12 @@ class _Room(NamedTuple):
                 return False
         if any(_meets(line, box) for line in self.lines):
             return False
-        return found.line is None or not any(_meets(found.line, name) for name in self.names)
+        if found.line is None:
+            return True
+        if any(_meets(found.line, name) for name in self.names):
+            return False
+        at = found.line[:, None]
+        return not bool(((at > self.points[:, :2]) & (at < self.points[:, 2:])).all(axis=-1).any())
 
 
 def _meets(line: np.ndarray, box: np.ndarray) -> bool:
@@ -97,7 +102,14 @@ def write_names(
             break
         if found is None:
             continue
-        thin = {"arrowstyle": "-", "color": "0.4", "linewidth": 0.5, "shrinkA": 0, "shrinkB": radii[index]}
+        thin = {
+            "arrowstyle": "-",
+            "color": "0.4",
+            "linewidth": 0.6,
+            "linestyle": ":",
+            "shrinkA": 0,
+            "shrinkB": radii[index],
+        }
         ax.annotate(
             names[index],
             tuple(points[index]),
@@ -126,4 +138,5 @@ def _at(place: np.ndarray, radius: float, size: np.ndarray, away: float, side: f
     if not away:
         return _Place(box, None)
     line = place + np.linspace(0, 1, _LINE_POINTS)[:, None] * (middle - place)  # up to the box it is drawn
-    return _Place(box, line[~((line > box[:2]) & (line < box[2:])).all(axis=1)])
+    inside = (np.abs(line - place) <= radius).all(axis=1) | ((line > box[:2]) & (line < box[2:])).all(axis=1)
+    return _Place(box, line[~inside])

@@ -7,10 +7,11 @@ import numpy as np
 
 from torchrank.aggregation.borda import borda
 from torchrank.plots.axes import CountedRankings, as_array, as_groups, as_rankings, axes_or_new, new_axes
-from torchrank.plots.text import Ticks, lay_out, write_ticks
+from torchrank.plots.text import Ticks, fit_title, lay_out, write_ticks
 from torchrank.rankings.convert import to_positions
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.missing import MissingVotes
+from torchrank.typing import Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,7 @@ def plot_positions(
     X: Any,
     *,
     weights: Any = None,
-    items: "Sequence[str] | None" = None,
+    items: Names | None = None,
     center: Any = None,
     missing: MissingVotes = None,
     ax: "Axes | None" = None,
@@ -89,7 +90,7 @@ def plot_cluster_positions(
     labels: Any,
     *,
     weights: Any = None,
-    items: "Sequence[str] | None" = None,
+    items: Names | None = None,
     centers: Any = None,
     missing: MissingVotes = None,
     axes: "Sequence[Axes] | np.ndarray | None" = None,
@@ -145,6 +146,8 @@ def plot_cluster_positions(
         if axes is None and not panel.get_subplotspec().is_first_col():
             panel.set_ylabel("")
     _write(drawn, names)
+    for panel in panels:
+        fit_title(panel)
     return panels
 
 

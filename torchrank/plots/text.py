@@ -3,22 +3,26 @@
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 
 from torchrank.rankings.names import refuse_one_name
+from torchrank.typing import Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LONGEST_NAME = 24
+_BELOW = ((80, 8.0), (20, 7.0), (16, 6.0), (16, 5.0), (10, 5.0))  # letters of a name, and points, in a key below
+_MOST_BELOW = 0.4  # of a figure's height for such a key
 _SMALLEST = 5.0  # points, of letters that are still read
 _LINE = 1.2  # from one line to the next, in sizes of letters
 _WIDEST_NAMES = 0.33  # of the room of axes, for the names of their rows
 _LEAST_BESIDE = 190.0  # points of axes beside a legend
 
 
-def as_names(names: "Sequence[str] | None", n: int, argument: str, there: str) -> tuple[str, ...]:
+def as_names(names: Names | None, n: int, argument: str, there: str) -> tuple[str, ...]:
     """The n names as text, those beyond 24 letters cut so that they still differ; numbers from 0 on for None.
 
     Raises:
@@ -26,7 +30,7 @@ def as_names(names: "Sequence[str] | None", n: int, argument: str, there: str) -
         ValueError: another number of names.
     """
     refuse_one_name(names, argument)
-    words = tuple(map(str, range(n) if names is None else names))
+    words = tuple(normalize("NFC", str(name)) for name in (range(n) if names is None else names))
     if len(words) != n:
         raise ValueError(f"{argument} has {len(words)} names; {there.format(n=n)}")
     return shortened(words)
@@ -150,7 +154,8 @@ def legend_beside(ax: "Axes", *more: Any) -> None:
     beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
     legend = ax.legend(handles=handles, **(beside if outside else {}))
     if outside and room_of(ax) - legend.get_window_extent().width * 72 / ax.figure.dpi < _LEAST_BESIDE:
-        legend = _legend_below(ax, handles)
+        legend.remove()
+        legend = _legend_below(ax, handles, len(more))
     for text in legend.get_texts():
         text.set_parse_math(False)
     for handle in legend.legend_handles:
@@ -158,8 +163,12 @@ def legend_beside(ax: "Axes", *more: Any) -> None:
             handle.set_sizes([40.0])
 
 
-def _legend_below(ax: "Axes", handles: list[Any]) -> Any:
-    """A legend under the label of the axis, in as many columns as there is room for left of the axes' right end."""
+def _legend_below(ax: "Axes", handles: list[Any], others: int) -> Any:
+    """A legend under the label of the axis, in as many columns as there is room for left of the axes' right end.
+
+    Where it would leave too little to the axes letters are smaller, and names, the labels of all handles but the last
+    ``others``, are cut.
+    """
     from matplotlib.transforms import ScaledTranslation
 
     look: dict[str, Any] = {
@@ -167,15 +176,21 @@ def _legend_below(ax: "Axes", handles: list[Any]) -> Any:
         "borderaxespad": 0.0,
         "frameon": False,
         "columnspacing": 1.0,
-        "fontsize": "small",
     }
     look |= {"handlelength": 1.5, "handletextpad": 0.5}
-    single = ax.legend(**look)
-    width = single.get_window_extent().width
-    single.remove()
     unit, spec = lay_out(ax), ax.get_subplotspec()
     left = 0.0 if spec is None else spec.colspan.start / spec.get_gridspec().ncols * ax.figure.bbox.width
-    columns = max(1, min(len(handles), int((ax.bbox.x1 - ax.figure.bbox.x0 - left) / width)))
+    said = [handle.get_label() for handle in handles]
+    names, columns = said[: len(said) - others], 1
+    for letters, look["fontsize"] in _BELOW:  # the fewer and the smaller where there are many
+        look["labels"] = [*shortened(names, letters), *said[len(names) :]]
+        single = ax.legend(**look)
+        size = single.get_window_extent()
+        single.remove()
+        columns = max(1, min(len(handles), int((ax.bbox.x1 - ax.figure.bbox.x0 - left) / size.width)))
+        rows = -(-len(handles) // columns)
+        if size.height * rows / len(handles) <= _MOST_BELOW * ax.figure.bbox.height:
+            break
     ticks = ax.xaxis.get_tightbbox()
     down = 2.0 if ticks is None else max(0.0, (ax.bbox.y0 - ticks.y0) * unit) + 2
     below = ax.transAxes + ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans)
@@ -190,6 +205,14 @@ def fit_label(ax: "Axes") -> None:
     room = 2 * min(middle - figure.y0, figure.y1 - middle) * unit
     if length > room:
         label.set_fontsize(max(_SMALLEST, float(label.get_fontsize()) * room / length))
+
+
+def fit_title(ax: "Axes") -> None:
+    """Make the title smaller where it is wider than the axes."""
+    lay_out(ax)
+    width = ax.title.get_window_extent().width
+    if width > ax.bbox.width:
+        ax.title.set_fontsize(max(_SMALLEST, float(ax.title.get_fontsize()) * ax.bbox.width / width))
 
 
 def wrap_label(ax: "Axes", parts: Sequence[str], *lines: str) -> None:

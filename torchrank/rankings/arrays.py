@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torchrank.rankings.forms import reader_of, refuse_long_table
-from torchrank.rankings.names import check_same_items, columns_of, index_of
+from torchrank.rankings.names import check_same_items, columns_of, index_of, names_in_series
 
 Matrix: TypeAlias = Any  # within: what came in decides what goes out, as torchrank.typing says to callers
 
@@ -113,7 +113,8 @@ def as_tensor(
             raise TypeError(f"{error}{reader_of(values)}") from None
         columns = columns_of(values)
         framed = columns is not None
-        return tensor, Origin(True, index_of(values) if framed else None, None, columns, framed)
+        items = columns if framed else names_in_series(values, name)
+        return tensor, Origin(True, index_of(values) if framed else None, None, items, framed)
     if isinstance(values, torch.masked.MaskedTensor):
         raise TypeError(f"{name} is a masked tensor, whose mask would be lost; pass {name}.to_tensor(torch.nan)")
     if values.is_complex() or values.is_quantized:
@@ -173,14 +174,15 @@ def is_sparse_matrix(X: object) -> bool:
 def refuse_masks(values: Any, name: str) -> None:
     """Raise ``TypeError`` for masked arrays, also in lists: NumPy would forget their masks."""
     if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(np.nan)")
+        raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.astype(float).filled(np.nan)")
     if isinstance(values, Sequence) and not isinstance(values, str):
         for part in values:
             if isinstance(part, Sequence) and not isinstance(part, str):
                 refuse_masks(part, name)
             elif isinstance(part, np.ma.MaskedArray):
                 raise TypeError(
-                    f"{name} has a masked array in it, whose mask would be lost; fill it in, .filled(np.nan)"
+                    f"{name} has a masked array in it, whose mask would be lost; "
+                    "fill it in, .astype(float).filled(np.nan)"
                 )
 
 

@@ -1,6 +1,6 @@
 """Rows that are read batch by batch, as often as a fit asks for them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -98,7 +98,7 @@ def as_batches(X: Any) -> Batches | None:
             f"X is a {type(X).__name__} of tables, {len(X)} of them; pass torchrank.Batches of a list of them to "
             "have them read as batches, or one table (rankings, items)"
         )
-    whole = _has_rows(X) or is_data_set(X) or isinstance(X, (list, tuple, str, bytes, Mapping))
+    whole = _has_rows(X) or is_data_set(X) or isinstance(X, (list, tuple, str, bytes, Mapping, Set))
     return None if whole or not hasattr(X, "__iter__") else Batches(X)
 
 

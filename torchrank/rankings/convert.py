@@ -12,6 +12,7 @@ from torch import Tensor
 from torchrank._warnings import warn
 from torchrank.rankings.arrays import Origin, as_array, as_tensor, refuse_masks
 from torchrank.rankings.derivatives import on_values, without_gradient
+from torchrank.rankings.forms import reader_of
 from torchrank.rankings.isolation import isolated
 from torchrank.rankings.ties import dense_ranks, sortable
 from torchrank.rankings.unmapped import CHECKS, unmapped
@@ -251,7 +252,9 @@ def _padded(orders: np.ndarray | Sequence[Any], name: str) -> Tensor:
     rows = [as_array(row, name) for row in orders]
     for index, row in enumerate(rows):
         if row.ndim != 1:
-            raise ValueError(f"{name} has {orders[index]!r} in row {index}; expected a list of item indices")
+            raise ValueError(
+                f"{name} has {orders[index]!r} in row {index}; expected a list of item indices{reader_of(orders)}"
+            )
         if row.size and row.dtype.kind not in "iu":
             raise TypeError(
                 f"{name} has dtype {row.dtype} in row {index}; expected integer item indices "

@@ -21,7 +21,9 @@ def reader_of(values: Any) -> str:
     if isinstance(values, Mapping):
         if any(map(_is_ballot, values)):
             return "; ballots and their numbers are read by from_ranking_strings(list(it), weights=list(it.values()))"
-        return "; it is a dictionary: pass list(it.values()) or pandas.DataFrame.from_dict(it, orient='index')"
+        whole = "pandas.DataFrame.from_dict(it, orient='index')"
+        rows = "" if any(isinstance(row, Mapping) for row in values.values()) else "list(it.values()) or "
+        return f"; it is a dictionary: pass {rows}{whole}"
     if isinstance(values, Set):
         return "; it is a set, which has no order: pass a list"
     if isinstance(values, Iterator):

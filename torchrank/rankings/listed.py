@@ -10,6 +10,7 @@ from torch import Tensor
 
 from torchrank.rankings.arrays import Matrix, as_tensor
 from torchrank.rankings.convert import as_orders
+from torchrank.rankings.forms import reader_of
 from torchrank.rankings.validate import check_count
 
 
@@ -79,7 +80,9 @@ def flat_orders(orders: Sequence[Any]) -> tuple[Tensor, Tensor]:
     no_list = {kind for kind in {type(part) for part in orders} if not issubclass(kind, Sequence) or kind is str}
     if no_list:
         place = next(k for k, part in enumerate(orders) if type(part) in no_list)
-        raise ValueError(f"orders has {orders[place]!r} in row {place}; expected a list of item indices")
+        raise ValueError(
+            f"orders has {orders[place]!r} in row {place}; expected a list of item indices{reader_of(orders)}"
+        )
     lengths = np.fromiter(map(len, orders), np.int64, len(orders))
     flat = np.array([*chain.from_iterable(orders)])
     if flat.size and (flat.ndim != 1 or flat.dtype.kind not in "iu"):

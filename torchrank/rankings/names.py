@@ -18,6 +18,22 @@ def columns_of(table: Any) -> Any:
     return getattr(table, "columns", None) if hasattr(table, "iloc") else None
 
 
+def names_in_series(rows: Any, name: str) -> Any:
+    """Names of the entries of a series, or of all series in a list; None of anything else.
+
+    Raises:
+        ValueError: the series of a list have other names, or the same in another order.
+    """
+    if _is_series(rows):
+        return rows.index
+    if not isinstance(rows, (list, tuple)) or not rows or not all(map(_is_series, rows)):
+        return None
+    remedy = f"pass pandas.DataFrame({name}), which puts equal names together, or arrays to compare entry by entry"
+    for number, row in enumerate(rows):
+        check_same_names(rows[0].index, row.index, f"those of {name}[0]", f"entries of {name}[{number}]", remedy)
+    return rows[0].index
+
+
 def refuse_one_name(names: Any, argument: str) -> None:
     """Raise ``TypeError`` for a text where a list of names is expected, of which each letter would be one, or a set."""
     if isinstance(names, (str, bytes)):
@@ -92,6 +108,10 @@ class RemembersItems(nn.Module):
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         self._items = None
         super()._load_from_state_dict(*args, **kwargs)
+
+
+def _is_series(row: Any) -> bool:
+    return hasattr(row, "iloc") and not hasattr(row, "columns")
 
 
 def _text(name: Any) -> str:

@@ -105,3 +105,4 @@ reveal_type(estimators.RankingKMeans(2).fit(array).predict(array))  # ndarray
 reveal_type(estimators.KendallFeatures().fit(array))  # KendallFeatures
 reveal_type(estimators.MMPL().fit(array, array))  # MMPL
 reveal_type(tr.metrics.silhouette_score(square, [0, 0, 1, 1]))  # float
+reveal_type(tr.plots.plot_gram(square, names=np.array(list("abcd"))))  # Axes

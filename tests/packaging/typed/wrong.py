@@ -61,3 +61,4 @@ tr.MallowsMixture(3, 2).criterion(array, name="dic")  # fault
 estimators.KroneckerRLS(loss="hinge")  # fault
 wrong_labels: list[int] = estimators.RankingKMeans(2).fit(array).predict(array)  # fault
 tr.kendal_gram(array)  # fault
+tr.plots.plot_gram(array, names="abcd")  # fault
