@@ -62,14 +62,13 @@ def plot_average_ranks(
     groups = alike(means, difference)
     left = (n + 1) // 2
     ax = axes_or_new(ax, (6.4, (_TOP + 50 + _BAR * len(groups) + _LINE * left) / 72))
-    _draw_scale(ax, means, difference)
     first = -10.0 - _BAR * len(groups)
-    for number, (start, end) in enumerate(groups):
-        ax.plot(
-            means[[start, end]], [-7.0 - _BAR * number] * 2, color=style(0)[0], linewidth=2.5, solid_capstyle="round"
-        )
     bottom = first - _LINE * left
     ax.set_ylim(bottom - 6, _TOP)
+    unit = _draw_scale(ax, means, difference)
+    bar = {"color": style(0)[0], "linewidth": min(2.5, 0.6 * _BAR * unit), "solid_capstyle": "round"}
+    for number, (start, end) in enumerate(groups):
+        ax.plot(means[[start, end]], [-7.0 - _BAR * number] * 2, **bar)
     size = _letters(ax, names, bottom)
     for place, (mean, name) in enumerate(zip(means, names, strict=True)):
         at_left = place < left
@@ -88,24 +87,27 @@ def plot_average_ranks(
     return ax
 
 
-def _draw_scale(ax: "Axes", means: np.ndarray, difference: float) -> None:
-    """The line of ranks with its numbers, and the critical difference above it."""
+def _draw_scale(ax: "Axes", means: np.ndarray, difference: float) -> float:
+    """The line of ranks with its numbers, and the critical difference above it; points that a unit is high."""
     from matplotlib.ticker import MaxNLocator
 
     low, high = np.floor(means[0]), max(np.ceil(means[-1]), np.floor(means[0]) + 1)
     ax.set(xlim=(low, high), yticks=[], xticks=[])
     ax.spines[:].set_visible(False)
     ax.plot([low, high], [0, 0], color="black", linewidth=1)
+    unit = ax.bbox.height * lay_out(ax) / float(np.ptp(ax.get_ylim()))
+    size = min(8.0, max(4.5, 8.0 * unit))
     most = max(2, min(8, int(0.3 * room_of(ax) / 18)))  # numbers that have room
     for tick in MaxNLocator(most, integer=True).tick_values(low, high):
         if low <= tick <= high:
             ax.plot([tick, tick], [0, 4], color="black", linewidth=0.8)
-            ax.text(tick, 6, f"{tick:g}", ha="center", va="bottom", fontsize=8)
+            ax.text(tick, 6, f"{tick:g}", ha="center", va="bottom", fontsize=size)
     shown = min(difference, high - low)  # a difference beyond the line has an open end
     ax.plot([low, low + shown], [24, 24], color="black", linewidth=1)
     for end in (low, low + shown) if shown == difference else (low,):
         ax.plot([end, end], [22, 26], color="black", linewidth=1)
-    ax.text(low + shown / 2, 26, f"CD = {difference:.3g}", ha="center", va="bottom", fontsize=8)
+    ax.text(low + shown / 2, 26, f"CD = {difference:.3g}", ha="center", va="bottom", fontsize=size)
+    return unit
 
 
 def _letters(ax: "Axes", names: list[str], bottom: float) -> float:
