@@ -244,7 +244,7 @@ def test_parameters_that_an_optimizer_made_infinite_can_be_shown():
 
 def test_masks_are_not_lost():
     X = np.ma.masked_array([[1.0, 2.0, 3.0]], mask=[[False, True, False]])
-    with pytest.raises(TypeError, match=r"X is a masked array, .* pass X.filled\(np.nan\)"):
+    with pytest.raises(TypeError, match=r"X is a masked array, .* pass X.astype\(float\).filled\(np.nan\)"):
         kendall_gram(X)
 
 
